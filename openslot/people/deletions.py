@@ -3,9 +3,9 @@
 import base64
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from uuid import UUID
 
-import asyncpg
 import structlog
 from msgspec import Struct
 
@@ -24,9 +24,10 @@ from openslot.bookings import operations as bookings
 from openslot.bookings.models import UNAVAILABLE
 from openslot.contacts import operations as contacts
 from openslot.core.actor import SYSTEM
-from openslot.core.errors import Refusal
 from openslot.core.retention import count_unfinished, delete_rest, delete_some_events
-from openslot.core.work import Periodic, Runtime, Work
+from openslot.core.text import fold_ascii
+from openslot.core.work import Periodic, Runtime, Work, recorded_together
+from openslot.jobs.each import serve_each
 from openslot.people import store, team_leavers
 from openslot.people.models import AccountDeletion, DeletionPreview, DeletionState, ShownDeletion
 from openslot.wait_list import operations as wait_list
@@ -45,6 +46,7 @@ async def check_organizations(work: Work, user: User) -> None:
             raise AccountManagedByOrganization(organization)
 
 
+@recorded_together
 async def delete_account(work: Work, user: User, *, message: str | None = None) -> None:
     """Close an account at once and for good; the worker cancels its bookings, waits for what follows, and erases it.
 
@@ -93,6 +95,7 @@ async def list_memberships(work: Work, user: User) -> list[tuple[str, Member]]:
     ]
 
 
+DELETE = "people.delete_accounts"
 AT_ONCE = 100
 CANCELLED_AT_ONCE = 20
 ERASED_AT_ONCE = 500
@@ -107,15 +110,14 @@ ErasingStep = Callable[[Work, AccountDeletion, User], Awaitable[bool]]
 async def advance_deletions(work: Work) -> str:
     """Continue the deletion of every account that is being deleted, as far as possible now."""
     under_way = await store.list_under_way(work.db, limit=AT_ONCE)
-    for deletion in under_way:
-        try:
-            while await advance(work.runtime, deletion):
-                pass
-        except (Refusal, asyncpg.PostgresError):
-            # One account that can't be deleted now must not hold up the others.
-            log.exception("account can't be deleted now", user=str(deletion.user_id))
+    await serve_each(work, DELETE, under_way, partial(_advance_all, work.runtime), key=lambda each: each.user_id)
     left = await store.list_under_way(work.db, limit=AT_ONCE)
     return f"{len(under_way) - len(left)} accounts deleted, {len(left)} under way"
+
+
+async def _advance_all(runtime: Runtime, deletion: AccountDeletion) -> None:
+    while await advance(runtime, deletion):
+        pass
 
 
 async def advance(runtime: Runtime, deletion: AccountDeletion) -> bool:
@@ -163,11 +165,9 @@ async def _tell(work: Work, deletion: AccountDeletion, user: User) -> bool:
 
 async def _erase(work: Work, _: AccountDeletion, user: User) -> bool:
     """Delete some rows of what there is most of, and in the end the user with all that is left."""
-    for erase in (bookings.erase_some, contacts.erase_some):
-        if await erase(work, user.id, ERASED_AT_ONCE):
+    for erase in (bookings.erase_some, contacts.erase_some, claims.erase_some):
+        if await erase(work, user, ERASED_AT_ONCE):
             return True
-    if await claims.erase_some(work, user, ERASED_AT_ONCE):
-        return True
     if await delete_some_events(work.db, user.id, ERASED_AT_ONCE):
         return True
     await delete_rest(work.db, user.id)
@@ -183,9 +183,7 @@ STEPS: dict[DeletionState, ErasingStep] = {
     DeletionState.TELLING: _tell,
     DeletionState.ERASING: _erase,
 }
-PEOPLE_JOBS = (
-    Periodic(name="people.delete_accounts", expression="* * * * *", run=advance_deletions, transaction="none"),
-)
+PEOPLE_JOBS = (Periodic(name=DELETE, expression="* * * * *", run=advance_deletions, transaction="none"),)
 
 
 LINK_LASTS = timedelta(hours=1)
@@ -225,7 +223,7 @@ def is_proof(runtime: Runtime, user: User, token: str, *, now: datetime) -> bool
 
 
 def _message(user: User, time: bytes) -> bytes:
-    return user.id.bytes + time + user.email.lower().encode()
+    return user.id.bytes + time + fold_ascii(user.email).encode()
 
 
 REMAINS = {
@@ -244,6 +242,7 @@ REMAINS = {
     "approvals": "requests of agents, whose arguments are deleted when they are decided or expire",
     "kept_days": "which days were counted",
     "lanes": "the order of effects; the lanes of a deleted account are deleted with its events",
+    "allowances": "how much an account, a network or a mail domain has caused, by id or name, for two days at most",
     "change_log": "what administrators have changed, with names and addresses as they were, until its retention ends",
     "marketing_recipients": "addresses that agents may not write to any more must stay known",
     "contact_counts": "a total of all contacts of the platform",
@@ -270,6 +269,7 @@ REMAINS = {
     "payment_endings": "the sealed key of an account for payments, until what we have set up there is removed",
     "message_erasures": "the sealed token of an account for messages, until what went through it is deleted there",
     "periodic_runs": "the platform's",
+    "failed_items": "ids of what a job has failed for, for days",
     "rate_log": "hashes of callers, for minutes",
     "scim_requests": "an organization's log of its directory, until its retention ends",
     "scim_tokens": "an organization's",

@@ -16,7 +16,8 @@ from openslot.accounts.organization_store import lock_organization
 from openslot.accounts.store import lock_host, lock_leavers
 from openslot.bookings import handovers
 from openslot.bookings.models import LEFT
-from openslot.core.work import Work
+from openslot.core.folding import find_each
+from openslot.core.work import Work, recorded_together
 from openslot.people import operations as people
 from openslot.people import store, team_leavers
 from openslot.people.errors import DeparturePending, HeldDepartureNotFound
@@ -43,6 +44,7 @@ def is_too_many(departed: int, members_before: int, *, share: int) -> bool:
     return departed > 5 and departed * 100 > share * members_before
 
 
+@recorded_together
 async def suspend(work: Work, organization: Organization, member: Member, *, is_leaving: bool) -> None:
     """Suspend a member: the account is closed at once, and its upcoming bookings are cancelled, kept, or wait.
 
@@ -70,6 +72,7 @@ async def reopen(work: Work, organization: Organization, member: Member) -> None
         await people.reinstate_member(work, organization, member)
 
 
+@recorded_together
 async def remove(work: Work, organization: Organization, member: Member) -> None:
     """Remove a member; if too many leave at once, the bookings wait."""
     if not await _is_held(work, organization, member, removed=True, is_leaving=member.active):
@@ -82,6 +85,7 @@ async def remove(work: Work, organization: Organization, member: Member) -> None
         await access.end_sessions(work, member.user)
 
 
+@recorded_together
 async def leave_team(work: Work, organization: Organization, team: Team, leavers: list[User], *, staying: int) -> int:
     """Take users out of a team, which is locked, as a provider says, and return how many bookings they keep.
 
@@ -226,6 +230,7 @@ async def get_held(work: Work, organization_id: UUID, user_id: UUID) -> HeldDepa
     return held
 
 
+@recorded_together
 async def approve(work: Work, organization: Organization, held: HeldDeparture) -> int:
     """Finish a departure: cancel the leaver's upcoming bookings and return how many there were."""
     await lock_leavers(work.db, [held.user_id])
@@ -282,12 +287,11 @@ async def _decide(work: Work, organization: Organization, held: HeldDeparture, *
 
 async def preview(work: Work, organization: Organization, emails: list[str]) -> list[Preview]:
     """Return what would be cancelled if these members, or all, were suspended or removed now, one after the other."""
-    wanted = {email.lower() for email in emails}
-    chosen = [
-        member
-        for member in await members.list_members(work, organization, limit=100_000)
-        if member.active and (not wanted or member.user.email.lower() in wanted)
-    ]
+    listed = await members.list_members(work, organization, limit=100_000)
+    chosen = [member for member in listed if member.active]
+    if emails:
+        wanted = await find_each(work.db, emails, {member.user.email: member for member in chosen})
+        chosen = [member for member in chosen if member in wanted.values()]
     released = await store.count_released(work.db, [member.user.id for member in chosen], now=work.now)
     departed, before = await store.count_departures(work.db, organization.id, since=work.now - WITHIN)
     shown = []

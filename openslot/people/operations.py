@@ -11,7 +11,7 @@ from openslot.access.models import SecondFactorNeeded, SignedIn
 from openslot.access.passwords import STRANGERS, check_password, hash_password, is_password
 from openslot.accounts import invitations, members, sign_ups
 from openslot.accounts import operations as accounts
-from openslot.accounts.errors import InvalidInvitation
+from openslot.accounts.errors import EmailAlreadyExists, InvalidInvitation
 from openslot.accounts.events import SignUpVerified
 from openslot.accounts.member_store import list_managing
 from openslot.accounts.members import Administration, check_may_grant
@@ -21,11 +21,12 @@ from openslot.accounts.organizations import get_organization_by_id
 from openslot.accounts.plans import Plan
 from openslot.accounts.rules import check_user
 from openslot.accounts.store import lock_host, lock_leavers
+from openslot.allowances.operations import find_account
 from openslot.bookings import handovers
 from openslot.bookings.models import LEFT, UNAVAILABLE
 from openslot.core.actor import SYSTEM
 from openslot.core.ids import fingerprint
-from openslot.core.work import Work
+from openslot.core.work import Work, recorded_together
 from openslot.event_types import operations as event_types
 from openslot.people import store, team_leavers
 from openslot.schedules import operations as schedules
@@ -73,7 +74,10 @@ async def invite_member(
     user = await accounts.find_user_by_email(work, email)
     in_domain = await has_domain_of(work.db, organization.id, email)
     if user is None:
-        user = await welcome(work, UserWanted(email=email, name=name or email.partition("@")[0]))
+        inviter = await find_account(work, work.actor.user_id)
+        is_of_anybody = inviter is not None and not inviter.is_trusted
+        wanted = UserWanted(email=email, name=name or email.partition("@")[0], signed_up=is_of_anybody)
+        user = await welcome(work, wanted)
     member_id = await members.add_described_member(
         work, organization, user, profile=None, said_active=True, pending=not in_domain, role=role
     )
@@ -83,6 +87,7 @@ async def invite_member(
     return listed
 
 
+@recorded_together
 async def remove_member(work: Work, organization: Organization, user: User) -> list[UUID]:
     """Remove a user from an organization: upcoming bookings are cancelled and named, sessions end, the account stays.
 
@@ -104,6 +109,7 @@ async def remove_member(work: Work, organization: Organization, user: User) -> l
     return [*of_teams, *cancelled]
 
 
+@recorded_together
 async def suspend_member(work: Work, organization: Organization, user: User, *, keeps_bookings: bool) -> list[UUID]:
     """Close a member's sign-in, keys and page, and cancel upcoming bookings unless they are to be kept."""
     await lock_leavers(work.db, [user.id])
@@ -133,6 +139,7 @@ async def accept_invitation(work: Work, invitation: Invitation, *, password_hash
         raise InvalidInvitation
 
 
+@recorded_together
 async def disable_user(work: Work, user: User, *, reason: str | None = None) -> int:
     """Close an account's sign-in, keys and page at once, cancel its upcoming bookings, and return how many."""
     await lock_leavers(work.db, [user.id])
@@ -164,8 +171,8 @@ async def verify(
 ) -> SignedIn | SecondFactorNeeded:
     """Open the account of a valid link and sign its owner in; the link is used up.
 
-    An account that a provider has opened with the address and closed, and that nobody has used, becomes that of whoever
-    reads its mail: they leave the organization, which manages it no longer.
+    An account that a provider has opened with the address, and that nobody has used, becomes that of whoever reads its
+    mail: the organization manages it no longer.
     In another browser than the one that sent the form, the chosen password is asked for: otherwise somebody could sign
     up with another person's address, let that person use the link, and sign in with the password.
     """
@@ -174,9 +181,17 @@ async def verify(
         async with counted(work, by_stranger(f"sign-up {found.id}", address)):
             if not await is_password(password, found.password_hash, STRANGERS):
                 raise InvalidPassword
+    try:
+        return await _open_account(work, token, found.email, user_agent=user_agent)
+    except EmailAlreadyExists:
+        # A provider may have opened the account at this moment: it is there now, and can be claimed.
+        return await _open_account(work, token, found.email, user_agent=user_agent)
+
+
+async def _open_account(work: Work, token: str, email: str, *, user_agent: str) -> SignedIn | SecondFactorNeeded:
     async with work.transaction():
-        found = await sign_ups.lock_sign_up(work, token, email=found.email)
-        wanted = UserWanted(email=found.email, name=found.name, zone=found.zone, locale=found.locale)
+        found = await sign_ups.lock_sign_up(work, token, email=email)
+        wanted = UserWanted(email=found.email, name=found.name, zone=found.zone, locale=found.locale, signed_up=True)
         user = await _claim(work, found) or await _welcome_in_zone(work, wanted, password_hash=found.password_hash)
         await work.record(SignUpVerified(user_id=user.id, email=user.email, sign_up_id=found.id))
         await sign_ups.forget_sign_ups(work, found.email)
@@ -192,10 +207,21 @@ async def _claim(work: Work, sign_up: SignUp) -> User | None:
     if not await accounts.is_unclaimed(work, user):
         return None
     for organization_id in await list_managing(work.db, user.id):
-        organization = await get_organization_by_id(work, organization_id)
-        acting = work.acting_as(replace(SYSTEM, organization_id=organization.id))
-        await store.delete_held(work.db, organization.id, user.id)
-        await remove_member(acting, organization, user)
+        await _let_go(work, await get_organization_by_id(work, organization_id), user)
     return await accounts.claim(
         work, user, name=sign_up.name, locale=sign_up.locale, password_hash=sign_up.password_hash
     )
+
+
+async def _let_go(work: Work, organization: Organization, user: User) -> None:
+    """Let an organization manage an account no longer: who was active is asked to join, others leave it."""
+    acting = work.acting_as(replace(SYSTEM, organization_id=organization.id))
+    await store.delete_held(work.db, organization.id, user.id)
+    member = await members.get_member_by_user(work, organization, user)
+    if not member.active:
+        await remove_member(acting, organization, user)
+        return
+    await members.ask_member(work, member)
+    await team_leavers.stand_down(acting, organization, user)
+    await accounts.note_left(work, user)
+    await invitations.invite_if_allowed(acting, organization, user)

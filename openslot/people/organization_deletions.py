@@ -14,7 +14,7 @@ from openslot.accounts.plans import Plan
 from openslot.change_log.models import ChangeAction, ChangeAuthor, NewChange
 from openslot.change_log.operations import log_change
 from openslot.core.errors import NotFound
-from openslot.core.work import Work
+from openslot.core.work import Work, recorded_together
 from openslot.people import departures, store, team_leavers
 from openslot.teams import operations as teams
 
@@ -84,11 +84,11 @@ async def log_deletion(work: Work, author: ChangeAuthor, deleted: OrganizationDe
 
 async def _lock(work: Work, organization: Organization) -> None:
     """Take the locks in the order of everyone else: hosts first, then the organization."""
-    await team_leavers.lock_teams(work, organization)
-    await store.lock_held_hosts(work.db, organization.id)
+    await store.lock_all_of(work.db, organization.id)
     await organizations.lock_for_deletion(work, organization.id)
 
 
+@recorded_together
 async def _delete(work: Work, organization: Organization, *, by: str | None) -> OrganizationDeleted:
     administrators = await list_administrators(work.db, organization.id)
     had = await count_belongings(work.db, organization.id)

@@ -112,6 +112,13 @@ async def lock_held_hosts(db: Db, organization_id: UUID, *, user_id: UUID | None
     return set(held)
 
 
+async def lock_all_of(db: Db, organization_id: UUID) -> None:
+    """Wait for the locks of an organization's teams, and of all hosts of these and whose departures wait."""
+    teams = await db.fetch("select id from teams where organization_id = $1", organization_id)
+    held = await db.fetch("select user_id from held_departures where organization_id = $1", organization_id)
+    await lock_leavers(db, [row["user_id"] for row in held], team_ids=[row["id"] for row in teams])
+
+
 async def insert_held(db: Db, member: Member, *, removed: bool, now: datetime) -> None:
     """Write that a departure waits for a decision, and the member's state before it."""
     statement = """insert into held_departures (organization_id, user_id, held_at, removed, member_id, role, profile)

@@ -6,7 +6,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.models import Organization, User
 from openslot.bookings import handovers
 from openslot.bookings.models import LEFT, UNAVAILABLE
-from openslot.core.work import Work
+from openslot.core.work import Work, recorded_together
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.people import store as people_store
@@ -16,6 +16,7 @@ from openslot.teams import operations as teams
 from openslot.teams.models import Team
 
 
+@recorded_together
 async def leave_team(work: Work, team: Team, user: User) -> list[UUID]:
     """Remove somebody from a team: their upcoming bookings go to others or are cancelled and named."""
     await teams.lock_for_change(work, team, [user.id])
@@ -37,18 +38,28 @@ async def count_upcoming(work: Work, team: Team) -> tuple[int, int]:
     return found.cancelled + found.handed_over, found.declined + found.requests_handed_over
 
 
+@recorded_together
+async def stand_down(work: Work, organization: Organization, user: User) -> None:
+    """Let others have what somebody owns and hosts for an organization's teams; they stay members of these."""
+    await _release(work, organization, user)
+
+
 async def leave_organization(work: Work, organization: Organization, user: User) -> list[UUID]:
     """Remove somebody who has left an organization from its teams, and name the bookings that are cancelled.
 
     What they own there gets another owner first, and what they host goes to others who are free.
     """
+    cancelled = await _release(work, organization, user)
+    for team in await store.list_teams_of_member(work.db, organization.id, user.id):
+        await teams.remove_member(work, team, user.id)
+    return cancelled
+
+
+async def _release(work: Work, organization: Organization, user: User) -> list[UUID]:
     await hand_over(work, organization.id, user)
-    left = await store.list_teams_of_member(work.db, organization.id, user.id)
     reason = LEFT.fill(host=user.name, organization=organization.name)
     every = [each.team.id for each in await teams.list_teams(work, organization)]
     released = await handovers.leave_teams(work, user, every, reason=reason)
-    for team in left:
-        await teams.remove_member(work, team, user.id)
     return list(released.cancelled)
 
 
@@ -73,11 +84,7 @@ async def hand_over(work: Work, organization_id: UUID, user: User) -> None:
         await take_over(work, team, event_type, await accounts.get_user(work, successor))
 
 
-async def lock_teams(work: Work, organization: Organization) -> None:
-    """Wait for the locks of all event types and members of an organization's teams."""
-    await store.lock_organization_teams(work.db, organization.id)
-
-
+@recorded_together
 async def take_over(work: Work, team: Team, event_type: EventType, owner: User) -> EventType:
     """Make a member of the organization the owner of an event type and of its upcoming bookings.
 
@@ -90,6 +97,7 @@ async def take_over(work: Work, team: Team, event_type: EventType, owner: User) 
     return taken
 
 
+@recorded_together
 async def delete_team(work: Work, team: Team) -> list[UUID]:
     """Delete a team: upcoming bookings of its event types are cancelled and named, and these are archived."""
     await teams.lock_for_change(work, team)

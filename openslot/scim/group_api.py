@@ -103,9 +103,11 @@ async def patch_group(
 
 
 @delete("/Groups/{group_id}", status=204)
-async def remove_group(work: Work, request: Request, group_id: UUID) -> None:
+async def remove_group(work: Work, request: Request, group_id: UUID) -> Response:
     """Remove a group."""
-    await groups.remove_group(work, group_id, if_match=request.headers.get("if-match"))
+    kept = await groups.remove_group(work, group_id, if_match=request.headers.get("if-match"))
+    notice = f"The team is kept without members until an administrator deletes it; upcoming bookings: {kept}"
+    return Response(status=204, headers={resources.NOTICE: notice} if kept else {})
 
 
 async def _list(work: Work, *, filter_: str | None, start: int, count: int, projection: GroupProjection) -> Response:

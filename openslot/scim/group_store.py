@@ -57,13 +57,17 @@ def _names(path: AttributePath, name: str, part: str | None = None) -> bool:
     return is_core(AttributePath(path.schema or CORE, path.name, path.part), name, part)
 
 
+# Of those that a provider has deleted although something was booked, it is told no more.
+SEEN = "where t.organization_id = $1 and t.held_at is null"
+
+
 def _shown(*, with_members: bool) -> str:
     return f"""t.id, t.name, t.external_id, t.version, {iso_of("t.created_at")} as created_at,
         {iso_of("t.updated_at")} as updated_at, {MEMBERS if with_members else "null"} as members"""
 
 
 async def find_shown(db: Db, organization_id: UUID, team_id: UUID, *, with_members: bool) -> Row | None:
-    statement = f"select {_shown(with_members=with_members)} from teams t where t.organization_id = $1 and t.id = $2"
+    statement = f"select {_shown(with_members=with_members)} from teams t {SEEN} and t.id = $2"
     return await db.fetchrow(statement, organization_id, team_id)
 
 
@@ -75,7 +79,7 @@ async def list_shown(
     args = condition.args if condition else []
     place = len(args) + 2
     statement = f"""with found as materialized (
-            select t.* from teams t where t.organization_id = $1 and ({condition.sql if condition else "true"}))
+            select t.* from teams t {SEEN} and ({condition.sql if condition else "true"}))
         select {_shown(with_members=with_members)}, n.total
         from (select count(*) as total from found) n
         left join (select * from found order by id limit ${place} offset ${place + 1}) t on true order by t.id"""
@@ -85,7 +89,7 @@ async def list_shown(
 
 async def lock_team(db: Db, organization_id: UUID, team_id: UUID) -> bool:
     """Keep others from changing a team until the commit; False if it is not there."""
-    statement = "select id from teams where organization_id = $1 and id = $2 for no key update"
+    statement = f"select t.id from teams t {SEEN} and t.id = $2 for no key update"
     return await db.fetchval(statement, organization_id, team_id) is not None
 
 

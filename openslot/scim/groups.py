@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+import structlog
 from msgspec import Struct
 
 from openslot.accounts import operations as accounts
@@ -21,6 +22,8 @@ from openslot.scim.group_resources import GroupState, patch_group, read_group
 from openslot.teams import operations as teams
 from openslot.teams.errors import TeamNameAlreadyExists, TeamNotFound
 from openslot.teams.models import Team
+
+log = structlog.get_logger()
 
 GroupChange = Callable[[GroupState], GroupState]
 
@@ -94,7 +97,10 @@ async def create_group(work: Work, body: Mapping[str, Any]) -> Row:
     await teams.lock_hosts(work, users)
     users = await _find_users(work, organization.id, wanted.members or ())
     try:
-        team = await teams.add_team(work, organization, name=wanted.name, external_id=wanted.external_id)
+        # What was deleted by mistake, and is created again, is what it was.
+        team = await teams.resume_team(
+            work, organization, name=wanted.name, external_id=wanted.external_id
+        ) or await teams.add_team(work, organization, name=wanted.name, external_id=wanted.external_id)
     except TeamNameAlreadyExists:
         raise NotUnique("Another group of this organization has this displayName") from None
     except Invalid as refusal:
@@ -114,12 +120,22 @@ async def change_group(work: Work, group_id: UUID, body: Mapping[str, Any], *, i
     return await _change(work, group_id, lambda current: patch_group(current, body), if_match=if_match)
 
 
-async def remove_group(work: Work, group_id: UUID, *, if_match: str | None) -> None:
-    """Delete a team; its event types are archived."""
+async def remove_group(work: Work, group_id: UUID, *, if_match: str | None) -> int:
+    """Delete a team, and archive its event types; return how many bookings keep it.
+
+    As long as something is booked, the team is emptied and held, so that a mistake of the provider cancels nothing.
+    """
     team = await teams.get_team(work, _organization_id(work), group_id)
     await teams.lock_for_change(work, team)
     await _check_version(work, team, if_match)
-    await team_leavers.delete_team(work, team)
+    kept = sum(await team_leavers.count_upcoming(work, team))
+    if not kept:
+        await team_leavers.delete_team(work, team)
+        return 0
+    await _set_members(work, team, ())
+    await teams.hold_team(work, team)
+    log.warning("deletion of a team held", team=team.slug, kept=kept)
+    return kept
 
 
 async def _change(work: Work, group_id: UUID, change: GroupChange, *, if_match: str | None) -> ChangedGroup:

@@ -11,9 +11,10 @@ from openslot.accounts.errors import EmailAlreadyExists, MemberAlreadyExists, Me
 from openslot.accounts.models import Member, Organization, User, UserWanted
 from openslot.accounts.operations import change_address
 from openslot.accounts.organization_store import has_domain_of, has_foreign_domain, lock_organization
-from openslot.accounts.store import lock_host
+from openslot.accounts.store import lock_host, lock_leavers
 from openslot.core.db import Row
 from openslot.core.errors import Invalid
+from openslot.core.text import fold_ascii
 from openslot.core.times import find_zone
 from openslot.core.work import Periodic, Runtime, Work
 from openslot.jobs.batches import delete_old
@@ -49,11 +50,12 @@ async def create_user(work: Work, body: Mapping[str, Any]) -> Row:
     organization = await organizations.get_organization_by_id(work, _organization_id(work))
     email = resources.get_email(wanted)
     user = await accounts.find_user_by_email(work, email)
+    said_active = wanted.pop("active", True)
     if user is not None:
-        await lock_host(work.db, user.id)
+        # Who is said to have left goes with what they have in teams, whose locks come first.
+        await (lock_host(work.db, user.id) if said_active else lock_leavers(work.db, [user.id]))
     await lock_organization(work.db, organization.id)
     await _check_unique(work, organization.id, wanted["userName"], besides=None)
-    said_active = wanted.pop("active", True)
     is_new = user is None
     if user is None:
         # Another organization's people are asked too, also if it has not added them yet.
@@ -126,7 +128,7 @@ async def _reach_account(
     if name is not None and name != member.user.name:
         await accounts.rename(work, member.user, name)
     email = resources.get_email(wanted)
-    if email.lower() == member.user.email.lower() or email.lower() == resources.get_email(current).lower():
+    if fold_ascii(email) in {fold_ascii(member.user.email), fold_ascii(resources.get_email(current))}:
         return
     if not await has_domain_of(work.db, organization.id, email):
         return

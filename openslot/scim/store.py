@@ -129,7 +129,8 @@ case when p.profile is null then ({OF_ACCOUNT.format("u.email")}) end as email,
 case when p.profile is null then ({OF_ACCOUNT.format(SHOWN_NAME)}) end as name,
 (select json_agg(json_build_object('value', t.id, 'display', t.name, 'type', 'direct') order by t.id)::text
     from memberships n join team_members k on k.user_id = n.user_id
-    join teams t on t.id = k.team_id and t.organization_id = n.organization_id where n.id = m.id) as groups,
+    join teams t on t.id = k.team_id and t.organization_id = n.organization_id and t.held_at is null
+    where n.id = m.id) as groups,
 {iso_of(f"coalesce(p.joined_at, ({OF_MEMBER.format('created_at')}))")} as created_at,
 {iso_of(f"coalesce(p.changed_at, ({OF_MEMBER.format('updated_at')}))")} as changed_at"""
 # The position of a page is found in the index alone; `offset 0` makes the planner look up each profile by itself,

@@ -11,7 +11,16 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.teams.models import Balance, Candidate, ChoiceAsked, HostChoice, HostStanding, HostVerdict, TeamRules
+from openslot.teams.models import (
+    Balance,
+    Candidate,
+    ChoiceAsked,
+    ChoiceRule,
+    HostChoice,
+    HostStanding,
+    HostVerdict,
+    TeamRules,
+)
 
 BOOKING = 1_000_000
 
@@ -167,6 +176,27 @@ def judge(candidates: Sequence[Candidate], *, pick: int, rules: TeamRules) -> tu
     return tuple(HostVerdict(user_id=each.user_id, standing=stand(each), ahead=lead(each)) for each in candidates)
 
 
+def explain(asked: ChoiceAsked, chosen: Sequence[UUID]) -> ChoiceRule:
+    """Say which rule has decided a choice."""
+    if asked.is_named or asked.kept:
+        return ChoiceRule.NAMED if asked.is_named else ChoiceRule.SERIES
+    rules = _rules_of(asked)
+    free = [each for each in list_eligible(asked.candidates, rules=rules) if each.is_free]
+    winners = [each for each in free if each.user_id in chosen]
+    if not winners or len(winners) == len(free):
+        return ChoiceRule.ONLY_FREE
+    lowest = min(each.priority for each in winners)
+    members = [each for each in free if each.priority == lowest]
+    places = sum(each.priority == lowest for each in winners)
+    if places == len(members):
+        return ChoiceRule.PRIORITY
+    earned, _ = share(members, places=places) if rules.balance is Balance.SHARE else ({}, 0)
+    behind = {each.user_id: _behind(each, earned, rules) for each in members}
+    least = min(behind[each.user_id] for each in winners if each.priority == lowest)
+    most = max(behind[each.user_id] for each in members if each not in winners)
+    return ChoiceRule.BEHIND if least > most else ChoiceRule.LONGEST_AGO
+
+
 def simulate(history: Iterable[ChoiceAsked], *, weights: Mapping[UUID, int]) -> dict[UUID, int]:
     """Return how many bookings each would have had if the weights had been others, with who was free as it was.
 
@@ -215,14 +245,14 @@ def _by_priority(members: Sequence[Candidate]) -> list[list[Candidate]]:
 
 def _rank(members: Sequence[Candidate], earned: Mapping[UUID, int], rules: TeamRules) -> list[UUID]:
     """Sort members: who is furthest behind, then who was not chosen for longest, then who has the smallest number."""
-
-    def behind(each: Candidate) -> int | Fraction:
-        if rules.balance is Balance.SHARE:
-            return each.credit + earned[each.user_id]
-        return -Fraction(each.served, each.weight)
-
-    ranked = sorted(members, key=lambda each: (-behind(each), each.last_no, each.host_no))
+    ranked = sorted(members, key=lambda each: (-_behind(each, earned, rules), each.last_no, each.host_no))
     return [each.user_id for each in ranked]
+
+
+def _behind(each: Candidate, earned: Mapping[UUID, int], rules: TeamRules) -> int | Fraction:
+    if rules.balance is Balance.SHARE:
+        return each.credit + earned[each.user_id]
+    return -Fraction(each.served, each.weight)
 
 
 def _levels(members: Iterable[Candidate]) -> dict[int, Fraction]:

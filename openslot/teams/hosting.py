@@ -62,6 +62,11 @@ async def list_team_event_types(work: Work, team: Team) -> list[EventType]:
     return await event_types.list_of_team(work, team.id)
 
 
+async def list_public(work: Work, team: Team) -> list[EventType]:
+    """List the event types that a team's page shows to everyone."""
+    return [each for each in await list_team_event_types(work, team) if each.active and not each.is_private]
+
+
 async def get_rules(work: Work, event_type_id: UUID) -> TeamRules:
     return require(await store.find_rules(work.db, event_type_id), errors.TeamEventTypeNotFound)
 

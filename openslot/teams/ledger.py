@@ -26,6 +26,7 @@ from openslot.teams.models import (
     GroupMember,
     HostChoice,
     HostGroup,
+    Replacement,
     TeamRules,
 )
 
@@ -133,30 +134,22 @@ async def restore(work: Work, booking_id: UUID) -> None:
         await settle(work, event_type_id)
 
 
-async def move(
-    work: Work,
-    booking_id: UUID,
-    group_id: UUID,
-    *,
-    from_user: UUID,
-    to_user: UUID,
-    reason: AssignmentReason,
-    asked: ChoiceAsked | None = None,
-) -> None:
-    """Let another host have a booking and pay for it; without `asked` somebody has named them."""
-    asked = asked or ChoiceAsked(pick=1, balance=Balance.SHARE, candidates=(), is_named=True)
-    event_type_id = await ledger_store.move(
-        work.db,
-        booking_id,
-        group_id,
-        from_user=from_user,
-        to_user=to_user,
-        reason=reason,
-        asked=replace(asked, instead_of=from_user),
-        now=work.now,
-    )
-    if event_type_id is not None:
+async def move(work: Work, booking_id: UUID, *replaced: Replacement, reason: AssignmentReason) -> None:
+    """Let other hosts have a booking and pay for it: those who are replaced in one group are one choice."""
+    moved = set[UUID]()
+    for each in replaced:
+        asked = _write_replacement(each)
+        event_type_id = await ledger_store.move(work.db, booking_id, each, reason=reason, asked=asked, now=work.now)
+        moved |= {event_type_id} if event_type_id else set()
+    # Only once all are written: what is settled in between would change credits that the next choice was made of.
+    for event_type_id in moved:
         await settle(work, event_type_id)
+
+
+def _write_replacement(replaced: Replacement) -> ChoiceAsked:
+    """Write what a choice of other hosts was made of; without `asked` somebody has named them."""
+    named = ChoiceAsked(pick=len(replaced.hosts), balance=Balance.SHARE, candidates=(), is_named=True)
+    return replace(replaced.asked or named, instead_of=tuple(replaced.hosts))
 
 
 async def load_groups(work: Work, event_type_id: UUID) -> list[LoadedGroup]:

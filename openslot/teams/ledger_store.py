@@ -22,6 +22,7 @@ from openslot.teams.models import (
     HostGroup,
     LastChoice,
     MemberShare,
+    Replacement,
     StoredChoice,
     TeamRules,
 )
@@ -63,24 +64,27 @@ RESTORE = GIVE_BACK.format(condition=f"{OF_BOOKING} and e.reason in ('no_show', 
 EXPIRE = GIVE_BACK.format(condition="a.hold_id = any($1)")
 FORGET_HOLDS = "update assignments set hold_id = null where hold_id = any($1)"
 
-# What one host has paid for a booking is paid by another. Nothing is, if the booking does not count at this moment.
+# What some hosts have paid for a booking is paid by others, as one choice of their group. If the booking does not count
+# at this moment, nothing is.
 MOVE = """
-with paid as (
-    select a.price, coalesce((
+with moved as (
+    select w.old_id, w.new_id, coalesce((
         select sum(e.served) from assignments o join credit_entries e on e.assignment_id = o.id
-        where o.booking_id = $1 and o.group_id = $2 and e.user_id = $3), 0) as served
-    from assignments a where a.booking_id = $1 and a.group_id = $2 order by a.no desc limit 1
+        where o.booking_id = $1 and o.group_id = $2 and e.user_id = w.old_id), 0) as served
+    from unnest($3::uuid[], $4::uuid[]) as w (old_id, new_id)
+), paid as (
+    select a.price from assignments a where a.booking_id = $1 and a.group_id = $2 order by a.no desc limit 1
 ), made as (
     insert into assignments (id, group_id, booking_id, reason, at, asked, chosen, price)
-    select $5, $2, $1, $6, $7, $8, array[$4::uuid], price from paid
+    select $5, $2, $1, $6, $7, $8, $4, price from paid
 ), entries as (
     insert into credit_entries (group_id, user_id, assignment_id, delta, served, reason, at)
-    select $2, w.user_id, $5, -w.served * paid.price * paid.served, w.served * paid.served, $6, $7
-    from paid, (values ($3::uuid, -1), ($4::uuid, 1)) as w (user_id, served)
+    select $2, w.user_id, $5, -w.served * paid.price, w.served, $6, $7
+    from paid, moved m cross join lateral (values (m.old_id, -m.served), (m.new_id, m.served)) as w (user_id, served)
     returning user_id, delta
 )
 insert into host_group_members as h (group_id, user_id, listed, credit, last_no)
-select $2, user_id, false, delta, case when user_id = $4 then (
+select $2, user_id, false, delta, case when user_id = any($4) then (
     select max(o.last_no) + 1 from host_group_members o where o.group_id = $2) else 0 end
 from entries
 on conflict (group_id, user_id) do update
@@ -243,18 +247,11 @@ async def expire(db: Db, hold_ids: Sequence[UUID], *, now: datetime) -> None:
 
 
 async def move(
-    db: Db,
-    booking_id: UUID,
-    group_id: UUID,
-    *,
-    from_user: UUID,
-    to_user: UUID,
-    reason: AssignmentReason,
-    asked: ChoiceAsked,
-    now: datetime,
+    db: Db, booking_id: UUID, places: Replacement, *, reason: AssignmentReason, asked: ChoiceAsked, now: datetime
 ) -> UUID | None:
-    """Let another host pay for a booking, and return its event type; None if nobody was chosen for it."""
-    arguments = (booking_id, group_id, from_user, to_user, new_id(), reason, now, _json(asked))
+    """Let other hosts pay for a booking, and return its event type; None if nobody was chosen for it."""
+    hosts = (list(places.hosts), list(places.hosts.values()))
+    arguments = (booking_id, places.group_id, *hosts, new_id(), reason, now, _json(asked))
     event_type_id: UUID | None = await db.fetchval(MOVE, *arguments)
     return event_type_id
 

@@ -1,5 +1,6 @@
 """The nouns of teams: who belongs to one, of which groups its event types pick hosts, and why they were chosen."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
@@ -26,6 +27,9 @@ class Team(Struct, frozen=True, kw_only=True):
 
     version: int = 1
     """Counts the changes of the team and of who belongs to it."""
+
+    held_at: datetime | None = None
+    """When an identity provider deleted it although something was booked: an administrator decides."""
 
     created_at: datetime
     updated_at: datetime
@@ -200,11 +204,20 @@ class ChoiceAsked(Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
     is_named: bool = False
     """Whether somebody has named the host, so that nobody was chosen."""
 
-    instead_of: UUID | None = None
-    """Whose place the host has taken, and what they have paid."""
+    instead_of: tuple[UUID, ...] = ()
+    """Whose places the hosts have taken, and what they have paid; in the order of the chosen."""
 
     kept: tuple[UUID, ...] = ()
     """Who was chosen for the first booking of a series, and hosts this one as well."""
+
+
+class Replacement(Struct, frozen=True, kw_only=True):
+    """Hosts of one group of a booking who are replaced, and who replaces each."""
+
+    group_id: UUID
+    hosts: Mapping[UUID, UUID]
+    asked: ChoiceAsked | None = None
+    """What the choice was made of; None: somebody has named them."""
 
 
 class HostStanding(StrEnum):
@@ -251,6 +264,19 @@ class AssignmentReason(StrEnum):
     RESCHEDULED = "rescheduled"
     REASSIGNED = "reassigned"
     REPLACED = "replaced"
+
+
+class ChoiceRule(StrEnum):
+    """Why these hosts were chosen, and not others who were free."""
+
+    NAMED = "named"
+    SERIES = "series"
+    ONLY_FREE = "only_free"
+    PRIORITY = "priority"
+    BEHIND = "behind"
+    """They are furthest behind their share, or with the balance `total` had the fewest bookings for their weight."""
+    LONGEST_AGO = "longest_ago"
+    """Others were just as far behind, and were chosen later."""
 
 
 class CreditReason(StrEnum):

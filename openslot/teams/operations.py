@@ -13,6 +13,7 @@ from openslot.accounts.members import is_administrator
 from openslot.accounts.models import Organization
 from openslot.accounts.organization_store import lock_organization
 from openslot.core.errors import Invalid, require
+from openslot.core.folding import find_each
 from openslot.core.ids import new_id
 from openslot.core.work import Work
 from openslot.event_types.rules import suggest_slug
@@ -106,6 +107,20 @@ async def change_team(
     except asyncpg.UniqueViolationError as fault:
         raise _taken(fault) from None
     return replace(changed, version=require(version, errors.TeamNotFound))
+
+
+async def hold_team(work: Work, team: Team) -> None:
+    """Hide a team from the identity provider that has deleted it, until it is created again."""
+    await store.update_team(work.db, replace(team, external_id=None, held_at=work.now, updated_at=work.now))
+
+
+async def resume_team(work: Work, organization: Organization, *, name: str, external_id: str | None) -> Team | None:
+    """Give a team that is held back to a provider that creates it again; None if none has this name."""
+    held = await store.find_held(work.db, organization.id, name)
+    if held is not None:
+        held = replace(held, name=name, external_id=external_id, held_at=None, updated_at=work.now)
+        await store.update_team(work.db, held)
+    return held
 
 
 async def delete_team(work: Work, team: Team) -> None:
@@ -210,6 +225,11 @@ async def is_manager(work: Work, team: Team, user_id: UUID) -> bool:
 async def list_members(work: Work, team: Team) -> list[ListedTeamMember]:
     """List the members of a team by name."""
     return await store.list_members(work.db, team.id)
+
+
+async def find_members(work: Work, team: Team, emails: Iterable[str]) -> dict[str, ListedTeamMember]:
+    """Find members of a team by their addresses, as these were typed; others are left out."""
+    return await find_each(work.db, emails, {each.email: each for each in await list_members(work, team)})
 
 
 async def lock_hosts(work: Work, user_ids: Sequence[UUID]) -> None:

@@ -84,7 +84,7 @@ async def simulate_team(
     """Return for each member of a team's groups how many bookings they would have had with other weights."""
     groups: dict[UUID, list[StoredChoice]] = {}
     for choice in await ledger_store.list_choices(work.db, team_id, since=since):
-        if not choice.asked.is_named and choice.asked.instead_of is None:
+        if not choice.asked.is_named and not choice.asked.instead_of:
             groups.setdefault(choice.group_id, []).append(choice)
     had, would = Counter[UUID](), Counter[UUID]()
     for choices in groups.values():
@@ -147,7 +147,7 @@ def _compare(
         yield _differ(choice, "The credits at that time were others than the choice was given.")
     if again is None or again.chosen != choice.chosen:
         yield _differ(choice, "Others are chosen when it is made again.")
-    elif choice.asked.instead_of is None and (
+    elif not choice.asked.instead_of and (
         again.price != choice.price or any(again.deltas.get(user_id, 0) != delta for user_id, delta in deltas.items())
     ):
         yield _differ(choice, "Other credits are changed when it is made again.")

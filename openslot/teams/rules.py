@@ -6,7 +6,7 @@ from uuid import UUID
 
 from openslot.accounts.rules import find_name_fault
 from openslot.core.errors import Invalid
-from openslot.core.text import is_line
+from openslot.core.text import fold_ascii, is_line
 from openslot.core.times import NOT_A_ZONE, find_zone
 from openslot.i18n import Text
 from openslot.teams.models import AttributeFilter, Attributes, Balance, GroupWanted, TeamRules
@@ -26,7 +26,7 @@ Faults = Iterator[tuple[str, str]]
 
 def check_team(*, name: str, slug: str, zone: str) -> tuple[str, str, str]:
     """Normalise the name, the slug and the time zone of a team, or refuse them with every fault."""
-    name, slug = name.strip(), slug.strip().lower()
+    name, slug = name.strip(), fold_ascii(slug.strip())
     faults: dict[str, str] = {}
     if fault := find_name_fault(name):
         faults["name"] = fault

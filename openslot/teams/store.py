@@ -26,7 +26,7 @@ from openslot.teams.models import (
 )
 
 TEAMS = Rows(Team, "teams t")
-CHANGEABLE = TEAMS.stored.only("name", "slug", "zone", "external_id", "updated_at")
+CHANGEABLE = TEAMS.stored.only("name", "slug", "zone", "external_id", "held_at", "updated_at")
 MEMBERS = Rows(TeamMember, "team_members k")
 MEMBER_CHANGES = MEMBERS.stored.only("weight", "priority", "is_manager", "attributes")
 RULES = Rows(TeamRules, "team_rules r")
@@ -139,6 +139,13 @@ async def find_team(db: Db, organization_id: UUID, team_id: UUID) -> Team | None
     return TEAMS.read(row) if row else None
 
 
+async def find_held(db: Db, organization_id: UUID, name: str) -> Team | None:
+    statement = f"""select {TEAMS.columns} from teams t
+        where t.organization_id = $1 and lower(t.name) = lower($2) and t.held_at is not null"""
+    row = await db.fetchrow(statement, organization_id, name)
+    return TEAMS.read(row) if row else None
+
+
 async def find_team_by_slug(db: Db, slug: str) -> Team | None:
     row = await db.fetchrow(f"select {TEAMS.columns} from teams t where lower(t.slug) = lower($1)", slug)
     return TEAMS.read(row) if row else None
@@ -200,13 +207,6 @@ async def lock_event_types(db: Db, team_id: UUID) -> None:
 async def lock_event_type(db: Db, event_type_id: UUID) -> None:
     """Wait for the lock of an event type of a team, which comes before those of its hosts."""
     await db.execute(f"select {LOCK_TEAM_EVENT_TYPE} from team_rules r where r.event_type_id = $1", event_type_id)
-
-
-async def lock_organization_teams(db: Db, organization_id: UUID) -> None:
-    """Wait for the locks of all event types of an organization's teams, and then of all their members."""
-    ids = [row["id"] for row in await db.fetch("select id from teams where organization_id = $1", organization_id)]
-    await db.execute(LOCK_EVENT_TYPES_OF_TEAMS, ids)
-    await db.execute(LOCK_TEAMMATES, ids, [])
 
 
 async def lock_teammates(db: Db, team_id: UUID, user_ids: Sequence[UUID] = ()) -> None:

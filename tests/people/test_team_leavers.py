@@ -140,6 +140,7 @@ async def test_a_held_departure_keeps_the_place_until_it_is_approved(runtime: Ru
 
     async with runtime.transaction(OPERATOR) as work:
         await departures.reject(work, founded.organization, held[0])
+    async with runtime.transaction(OPERATOR) as work:
         await departures.approve(work, founded.organization, held[-1])
 
     brought_back = next(user for user in founded.hosts if user.id == held[0].user_id)

@@ -13,6 +13,7 @@ from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
+from openslot.people import team_leavers
 from openslot.schedules import operations as schedules
 from openslot.teams import hosting
 from openslot.teams import operations as teams
@@ -93,10 +94,44 @@ async def test_bookings_of_who_is_removed_go_to_others_and_stay_if_nobody_is_lef
     await patch(provider, made["id"], {"op": "Add", "path": "members", "value": [{"value": third}]})
     again = await book_team(runtime, event_type, at)
     await send(provider, "DELETE", f"/Groups/{made['id']}", status=204)
-    row = await runtime.pool.fetchrow("select status, cancelled_by from bookings where id = $1", again.id)
-    assert row is not None
-    assert row["status"] == "CANCELLED"
+    status = "select status from bookings where id = $1"
+    assert await runtime.pool.fetchval(status, again.id) == "CONFIRMED"
+    async with runtime.transaction(OPERATOR) as work:
+        await team_leavers.delete_team(work, await teams.get_team(work, organization.id, UUID(made["id"])))
+    assert await runtime.pool.fetchval(status, again.id) == "CANCELLED"
     assert not await runtime.pool.fetchval("select active from event_types where id = $1", event_type.id)
+
+
+async def test_a_group_that_is_deleted_by_mistake_keeps_its_bookings_and_is_what_it_was_if_it_is_created_again(
+    provider: Provider, users: list[str], runtime: Runtime, organization: Organization
+) -> None:
+    made = await create(provider, "Sales", *users[:2])
+    event_type = await offer(runtime, organization, made["id"])
+    (booked,) = await fill(runtime, event_type, 1)
+    hosts = await list_hosts(runtime, booked.id)
+
+    answer = await provider.send("DELETE", f"/Groups/{made['id']}")
+
+    assert answer.status_code == 204
+    assert "upcoming bookings: 1" in answer.headers["x-notice"]
+    await send(provider, "GET", f"/Groups/{made['id']}", status=404)
+    await send(provider, "DELETE", f"/Groups/{made['id']}", status=404)
+    await send(provider, "PUT", f"/Groups/{made['id']}", {"displayName": "Sales"}, status=404)
+    assert (await send(provider, "GET", "/Groups"))["totalResults"] == 0
+    assert await list_hosts(runtime, booked.id) == hosts
+    assert await runtime.pool.fetchval("select status from bookings") == "CONFIRMED"
+    assert await hosting.list_group_members(runtime.work(OPERATOR), event_type.id) == []
+
+    again = await create(provider, "SALES", users[2])
+    assert again["id"] == made["id"]
+    assert await members_of(provider, made["id"]) == {users[2]}
+    assert [each.email for each in await hosting.list_group_members(runtime.work(OPERATOR), event_type.id)] == [
+        f"u2@{DOMAIN}"
+    ]
+    async with runtime.transaction(OPERATOR) as work:
+        await bookings.cancel_booking(work, BookingRef(booked.id, None))
+    await send(provider, "DELETE", f"/Groups/{made['id']}", status=204)
+    assert await runtime.pool.fetchval("select count(*) from teams") == 0
 
 
 async def fill(runtime: Runtime, event_type: EventType, count: int) -> list[Booking]:

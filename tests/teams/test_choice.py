@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from openslot.teams.choice import BOOKING, choose, judge, list_eligible, share, simulate, spread
-from openslot.teams.models import Balance, Candidate, ChoiceAsked, HostChoice, HostStanding, TeamRules
+from openslot.teams.choice import BOOKING, choose, choose_again, explain, judge, list_eligible, share, simulate, spread
+from openslot.teams.models import Balance, Candidate, ChoiceAsked, ChoiceRule, HostChoice, HostStanding, TeamRules
 
 SHARE = TeamRules(event_type_id=UUID(int=9))
 TOTAL = TeamRules(event_type_id=UUID(int=9), balance=Balance.TOTAL)
@@ -156,6 +156,32 @@ def test_ties_go_to_who_was_not_chosen_for_longest_and_then_to_the_smallest_numb
     assert get_choice([member(ANA, served=1, last_no=7), member(BEN, served=1, last_no=5)], rules=TOTAL).chosen == (
         BEN,
     )
+
+
+@pytest.mark.parametrize(
+    ("candidates", "pick", "balance", "rule"),
+    [
+        ([member(ANA), member(BEN, is_free=False)], 1, Balance.SHARE, ChoiceRule.ONLY_FREE),
+        ([member(ANA), member(BEN)], 2, Balance.SHARE, ChoiceRule.ONLY_FREE),
+        ([member(ANA, priority=3), member(BEN)], 1, Balance.SHARE, ChoiceRule.PRIORITY),
+        ([member(ANA, credit=1), member(BEN)], 1, Balance.SHARE, ChoiceRule.BEHIND),
+        ([member(ANA, weight=200), member(BEN)], 1, Balance.SHARE, ChoiceRule.BEHIND),
+        ([member(ANA, last_no=7), member(BEN, last_no=5)], 1, Balance.SHARE, ChoiceRule.LONGEST_AGO),
+        ([member(ANA, served=1), member(BEN)], 1, Balance.TOTAL, ChoiceRule.BEHIND),
+        ([member(ANA, served=1), member(BEN, served=1)], 1, Balance.TOTAL, ChoiceRule.LONGEST_AGO),
+        ([member(ANA, priority=3), member(BEN), member(CAM, credit=-1)], 2, Balance.SHARE, ChoiceRule.BEHIND),
+    ],
+)
+def test_the_rule_that_has_decided_a_choice_is_said(
+    candidates: list[Candidate], pick: int, balance: Balance, rule: ChoiceRule
+) -> None:
+    asked = ChoiceAsked(pick=pick, balance=balance, candidates=tuple(candidates))
+    choice = choose_again(asked)
+
+    assert choice is not None
+    assert explain(asked, choice.chosen) is rule
+    assert explain(replace(asked, is_named=True), choice.chosen) is ChoiceRule.NAMED
+    assert explain(replace(asked, kept=choice.chosen), choice.chosen) is ChoiceRule.SERIES
 
 
 def test_weights_are_followed_to_the_booking() -> None:

@@ -21,6 +21,7 @@ from openslot.teams.models import (
     CreditReason,
     GroupWanted,
     HostChoice,
+    Replacement,
     TeamRules,
 )
 from openslot.teams.replay import replay
@@ -98,14 +99,8 @@ async def test_a_booking_that_is_handed_on_is_paid_by_who_has_it(runtime: Runtim
     one, other = (host.id for host in founded.hosts)
     for from_user, to_user, expected in ((one, other, [HALF, -HALF]), (other, one, [-HALF, HALF])):
         async with runtime.transaction(OPERATOR) as work:
-            await ledger.move(
-                work,
-                booking_id,
-                loaded.group.id,
-                from_user=from_user,
-                to_user=to_user,
-                reason=AssignmentReason.REASSIGNED,
-            )
+            replaced = Replacement(group_id=loaded.group.id, hosts={from_user: to_user})
+            await ledger.move(work, booking_id, replaced, reason=AssignmentReason.REASSIGNED)
         assert await read_credits(runtime, event_type.id) == expected
     async with runtime.transaction(OPERATOR) as work:
         await ledger.reverse(work, booking_id, CreditReason.CANCELLED)
@@ -164,7 +159,8 @@ async def test_a_booking_that_does_not_count_is_handed_on_for_nothing(runtime: R
     async with runtime.transaction(OPERATOR) as work:
         await ledger.reverse(work, booking_id, CreditReason.NO_SHOW)
         reason = AssignmentReason.REASSIGNED
-        await ledger.move(work, booking_id, loaded.group.id, from_user=one, to_user=other, reason=reason)
+        replaced = Replacement(group_id=loaded.group.id, hosts={one: other})
+        await ledger.move(work, booking_id, replaced, reason=reason)
     assert await read_credits(runtime, event_type.id) == [0, 0]
 
 

@@ -30,6 +30,7 @@ from openslot.teams.models import (
     CreditReason,
     GroupWanted,
     HostWanted,
+    Replacement,
     TeamRules,
 )
 from openslot.teams.replay import replay
@@ -264,42 +265,39 @@ class Ledger(RuleBasedStateMachine):
             else:
                 self.booked.remove(booking)
 
-    @rule(place=which, to=who, named=booleans())
-    def hand_on(self, place: int, to: int, named: bool) -> None:
+    @rule(place=which, to=who, named=booleans(), together=booleans())
+    def hand_on(self, place: int, to: int, named: bool, together: bool) -> None:
+        """One host of each group is replaced, or all of them together."""
         if not self.booked:
             return
         booking = self.booked[place % len(self.booked)]
-        for group_id, hosts in booking.hosts.items():
-            if self.users[to].id not in hosts:
-                new = self.do(self._hand_on, booking, group_id, hosts[0], None if not named else self.users[to].id)
-                hosts[0] = new or hosts[0]
+        leaving = {id_: list(hosts) if together and not named else hosts[:1] for id_, hosts in booking.hosts.items()}
+        to_user = self.users[to].id if named else None
+        for group_id, users in self.do(self._hand_on, booking, leaving, to_user).items():
+            booking.hosts[group_id] = [users.get(each, each) for each in booking.hosts[group_id]]
 
     async def _hand_on(
-        self, work: Work, booking: Booked, group_id: UUID, from_user: UUID, to_user: UUID | None
-    ) -> UUID | None:
-        asked = None
-        if to_user is None:
-            groups = [each for id_ in self.event_types for each in await ledger.load_groups(work, id_)]
-            loaded = next(each for each in groups if each.group.id == group_id)
+        self, work: Work, booking: Booked, leaving: dict[UUID, list[UUID]], to_user: UUID | None
+    ) -> dict[UUID, dict[UUID, UUID]]:
+        loaded = {each.group.id: each for id_ in self.event_types for each in await ledger.load_groups(work, id_)}
+        replaced = []
+        for group_id, users in leaving.items():
             busy = booking.hosts[group_id]
-            candidates = tuple(replace(each, is_free=each.user_id not in busy) for each in loaded.candidates)
-            choice = choose(candidates, pick=1, rules=loaded.rules)
-            if choice is None:
-                return None
-            to_user = choice.chosen[0]
-            asked = ChoiceAsked(
-                pick=1, balance=loaded.rules.balance, max_lead=loaded.rules.max_lead, candidates=candidates
-            )
-        await ledger.move(
-            work,
-            booking.id,
-            group_id,
-            from_user=from_user,
-            to_user=to_user,
-            reason=AssignmentReason.REASSIGNED,
-            asked=asked,
-        )
-        return to_user
+            if to_user is not None:
+                if to_user not in busy:
+                    replaced.append(Replacement(group_id=group_id, hosts={users[0]: to_user}))
+                continue
+            group = loaded[group_id]
+            candidates = tuple(replace(each, is_free=each.user_id not in busy) for each in group.candidates)
+            choice = choose(candidates, pick=len(users), rules=group.rules)
+            if choice is not None:
+                asked = ChoiceAsked(
+                    pick=len(users), balance=group.rules.balance, max_lead=group.rules.max_lead, candidates=candidates
+                )
+                hosts = dict(zip(users, choice.chosen, strict=True))
+                replaced.append(Replacement(group_id=group_id, hosts=hosts, asked=asked))
+        await ledger.move(work, booking.id, *replaced, reason=AssignmentReason.REASSIGNED)
+        return {each.group_id: dict(each.hosts) for each in replaced}
 
     @rule(host=who)
     def join_or_leave(self, host: int) -> None:

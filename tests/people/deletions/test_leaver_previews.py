@@ -42,6 +42,8 @@ async def book_own(runtime: Runtime, host: User, hour: int, *, asks: bool) -> Bo
 
 async def fill(runtime: Runtime, *, replaces: bool) -> tuple[HostedTeam, User]:
     """Give a host bookings and requests of every kind, each in another number, and one that somebody else hosts."""
+    # All of them are on one day.
+    runtime.settings = replace(runtime.settings, hold_share=100)
     team = await open_team(runtime, 3, groups=[(1, [0]), (1, [1, 2])], replaces_leavers=replaces)
     host = team.hosts[1]
     asked = await offer(
