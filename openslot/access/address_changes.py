@@ -16,8 +16,11 @@ from openslot.accounts.models import User
 from openslot.accounts.operations import check_own_address, replace_address
 from openslot.accounts.sign_ups import forget_sign_ups
 from openslot.accounts.store import find_password_hash, lock_host
+from openslot.allowances.models import Cost
+from openslot.allowances.operations import causes_of, spend
 from openslot.core.errors import Invalid, Unauthorized
 from openslot.core.ids import fingerprint, new_id
+from openslot.core.text import fold_ascii
 from openslot.core.work import Runtime, Work
 from openslot.i18n import Text
 
@@ -35,7 +38,7 @@ async def request_change(work: Work, user: User, email: str, *, password: str, c
     No connection is held while the password is checked.
     """
     await check_own_address(work, user)
-    if email.lower() == user.email.lower():
+    if fold_ascii(email) == fold_ascii(user.email):
         raise Invalid(details={"email": SAME})
     stored = await find_password_hash(work.db, user.id)
     if stored is None:
@@ -48,6 +51,7 @@ async def request_change(work: Work, user: User, email: str, *, password: str, c
         in_an_hour, in_a_day = await store.count_recent(work.db, user.id, now=work.now)
         if in_an_hour >= MAX_IN_AN_HOUR or in_a_day >= MAX_IN_A_DAY:
             raise EmailChangeLimitExceeded
+        await spend(work, Cost.CODE, await causes_of(work, email=email))
         await store.end_changes(work.db, user.id, now=work.now)
         if not await store.insert_change(
             work.db, change, user, token_hash=token_hash, password_hash=stored, now=work.now

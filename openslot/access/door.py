@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from openslot.access import limits, store
 from openslot.access.entry_store import CredentialLookup, look_up
-from openslot.access.errors import ScimPlanRequired
+from openslot.access.errors import ScimPlanRequired, TooManyFailures
 from openslot.access.failures import note_kept_out, note_wrong
 from openslot.access.models import (
     AgentEntry,
@@ -36,15 +36,13 @@ from openslot.accounts.store import to_user
 from openslot.core.actor import PUBLIC, Actor, ActorKind
 from openslot.core.config import Networks, Settings
 from openslot.core.db import Row
-from openslot.core.errors import RateLimited, Unauthorized
+from openslot.core.errors import Unauthorized
 from openslot.core.ids import fingerprint
 from openslot.core.outbound.targets import NAT64, embedded_address
 from openslot.core.work import Runtime
-from openslot.i18n import Text
 
 # How many times as often as other programs assistants from one address may fail to authenticate.
 ASSISTANTS_FAIL = 20
-BLOCKED = Text("Too many failed authentications from this address")
 
 
 class CredentialMatch(NamedTuple):
@@ -63,7 +61,7 @@ async def enter(runtime: Runtime, kind: CredentialKind, *, authorization: str, a
     row, turn = await runtime.batcher(rules.look_at).ask(lookup)
     if row["failed"] >= _failed_limit(settings, kind):
         note_kept_out(kind, address)
-        raise RateLimited(BLOCKED, retry_after=seconds_until(row["gate_free_at"], row["now"]))
+        raise TooManyFailures(retry_after=seconds_until(row["gate_free_at"], row["now"]))
     entry = None
     if row["credential_id"] is not None:
         verdict = read_verdict(row, rules.limit(settings), turn=turn)
@@ -179,7 +177,8 @@ async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
         user=user,
         memberships=to_own_memberships(row),
         waiting_approvals=row["waiting_approvals"],
-        stopped_channels=tuple(row["stopped_channels"] or ()),
+        waiting_requests=row["waiting_requests"],
+        stopped_channels=tuple(row["stopped_channels"]),
         event_colors=tuple(row["event_colors"]),
         takes_payments=row["takes_payments"],
         has_number=row["has_number"],
@@ -191,7 +190,7 @@ async def refuse_failed(runtime: Runtime, address: str, kind: CredentialKind) ->
     verdict = await limits.take(runtime.pool, gate_of(address, kind), _failed_limit(runtime.settings, kind))
     if not verdict.taken:
         note_kept_out(kind, address)
-        raise RateLimited(BLOCKED, retry_after=verdict.retry_after)
+        raise TooManyFailures(retry_after=verdict.retry_after)
     note_wrong(kind)
     raise Unauthorized
 

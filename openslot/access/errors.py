@@ -12,6 +12,13 @@ class LimitReached(RateLimited):
         self.limit = limit
 
 
+class TooManyFailures(RateLimited):
+    """Too many requests of this address had no valid credential."""
+
+    code = "too_many_failed_authentications"
+    message = Text("Too many failed authentications from this address")
+
+
 class InvalidCredentials(Unauthorized):
     """Email address or password is wrong, or the account is closed; the response is the same."""
 

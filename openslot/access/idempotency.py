@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openslot.access import store
 from openslot.access.errors import KeyInUse, KeyReused, ResponseLost
@@ -16,6 +17,8 @@ from openslot.core.work import Work
 
 KEPT_FOR = timedelta(hours=24)
 PURPOSE = "answers"
+HARD_TO_GUESS = 16
+"""How many characters a key has that nobody guesses."""
 
 
 class RetriedRequest(Struct, frozen=True, kw_only=True):
@@ -24,19 +27,23 @@ class RetriedRequest(Struct, frozen=True, kw_only=True):
     scope: bytes
     key: str
     body_hash: bytes
+    network: str = ""
+    """Where it comes from, if who asks is known by what they send alone; empty: by their credential."""
 
 
 class StoredResponse(Struct, frozen=True, kw_only=True):
     status: int
     headers: dict[str, str]
     body: bytes
+    network: str = ""
+    """Where the first request came from."""
 
 
-def read_request(*, caller: str, method: str, path: str, key: str, body: bytes) -> RetriedRequest:
+def read_request(*, caller: str, method: str, path: str, key: str, body: bytes, network: str = "") -> RetriedRequest:
     if not 1 <= len(key) <= 255 or not is_line(key):
         raise Invalid(details={"Idempotency-Key": "must be 1 to 255 characters"})
     scope = hashlib.sha256(f"{caller}\0{method}\0{path}".encode()).digest()
-    return RetriedRequest(scope=scope, key=key, body_hash=hashlib.sha256(body).digest())
+    return RetriedRequest(scope=scope, key=key, body_hash=hashlib.sha256(body).digest(), network=network)
 
 
 async def find_response(work: Work, request: RetriedRequest) -> StoredResponse | None:
@@ -55,9 +62,15 @@ async def find_response(work: Work, request: RetriedRequest) -> StoredResponse |
     return _open(work, request, row["sealed"])
 
 
+def may_be_another(request: RetriedRequest, kept: StoredResponse) -> bool:
+    """Return whether somebody else may have guessed the key, who must not get what only who asked first may have."""
+    return request.network != kept.network and len(request.key) < HARD_TO_GUESS
+
+
 async def store_response(work: Work, request: RetriedRequest, answer: StoredResponse) -> None:
     """Keep an answer, sealed, in the same transaction as the change that it tells of."""
-    sealed = work.runtime.cipher.seal(PURPOSE, msgspec.msgpack.encode(answer), owner=_owner(request))
+    kept = replace(answer, network=request.network)
+    sealed = work.runtime.cipher.seal(PURPOSE, msgspec.msgpack.encode(kept), owner=_owner(request))
     await store.save_answer(
         work.db, scope=request.scope, key=request.key, request_hash=request.body_hash, sealed=sealed, now=work.now
     )

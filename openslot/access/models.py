@@ -204,8 +204,10 @@ class Entry(Struct, frozen=True, kw_only=True):
     """The user's active memberships, if there is a session."""
     waiting_approvals: int = 0
     """How many decisions wait for an administrator of the platform, if one has the session."""
+    waiting_requests: int = 0
+    """How many calls of their assistants wait for the user's decision, if there is a session."""
     stopped_channels: tuple[str, ...] = ()
-    """Which outgoing messages are stopped, if an administrator of the platform has the session."""
+    """Which outgoing messages are stopped on the platform, if there is a session."""
     event_colors: tuple[str, ...] = ()
     """The user's event types, active ones first, each as its id and its color, if there is a session."""
     takes_payments: bool = False

@@ -1,6 +1,6 @@
 """All SQL of links and codes in mails: to choose a new password, to confirm a new address, to prove one."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from openslot.access.models import AddressChange, EmailCode
@@ -111,34 +111,44 @@ CODES = Rows(EmailCode, "email_codes")
 USABLE = "used_at is null and expires_at > $2"
 
 
-async def count_codes(db: Db, email: str, *, now: datetime, pause: timedelta) -> tuple[int, bool]:
-    """Count the codes that a recipient was sent within an hour, and tell if one is recent; a lock makes it exact."""
+async def list_sent(
+    db: Db, email: str, event_type_id: UUID, asked_by: bytes, *, since: datetime
+) -> list[tuple[datetime, bool]]:
+    """List when a recipient was sent codes, newest first, and which were for one event type and network.
+
+    A lock makes it exact.
+    """
     await db.execute("select pg_advisory_xact_lock($1::int, hashtext(canonical_recipient($2)))", RECIPIENTS, email)
-    statement = """select count(*) as in_an_hour,
-            coalesce(max(created_at) > $2::timestamptz - $3::interval, false) as is_recent
-        from email_codes where canonical_recipient(email) = canonical_recipient($1)
-          and created_at > $2::timestamptz - interval '1 hour'"""
-    row = await db.fetchrow(statement, email, now, pause)
-    return (row["in_an_hour"], row["is_recent"]) if row else (0, False)
+    statement = """select created_at, event_type_id = $2 and asked_by is not distinct from $3 as is_alike
+        from email_codes where canonical_recipient(email) = canonical_recipient($1) and created_at > $4
+        order by created_at desc"""
+    rows = await db.fetch(statement, email, event_type_id, asked_by, since)
+    return [(row["created_at"], row["is_alike"]) for row in rows]
 
 
-async def insert_code(db: Db, code: EmailCode, *, hashed: bytes, now: datetime) -> None:
-    await db.execute(CODES.insert("hash", "created_at"), *CODES.values(code), hashed, now)
+async def insert_code(db: Db, code: EmailCode, *, hashed: bytes, asked_by: bytes, now: datetime) -> None:
+    statement = CODES.insert("hash", "asked_by", "created_at")
+    await db.execute(statement, *CODES.values(code), hashed, asked_by, now)
 
 
 async def lock_codes(
-    db: Db, event_type_id: UUID, email: str, *, now: datetime, max_tries: int
+    db: Db, event_type_id: UUID, email: str, asked_by: bytes, *, now: datetime, max_tries: int
 ) -> list[tuple[EmailCode, bytes]]:
-    """List the codes of an address that can be tried, with their hashes; nobody else can try them until the commit."""
+    """List the codes of an address that a network can try, with their hashes; nobody else can until the commit."""
     statement = f"""select {CODES.columns}, hash from email_codes
-        where event_type_id = $1 and lower(email) = lower($3) and wrong_tries < $4 and {USABLE}
+        where event_type_id = $1 and lower(email) = lower($3) and {USABLE}
+          and case when asked_by = $5 then wrong_tries else wrong_tries_of_others end < $4
         order by id for update"""
-    rows = await db.fetch(statement, event_type_id, now, email, max_tries)
+    rows = await db.fetch(statement, event_type_id, now, email, max_tries, asked_by)
     return [(CODES.read(row), row["hash"]) for row in rows]
 
 
-async def count_wrong_try(db: Db, code_ids: list[UUID]) -> None:
-    await db.execute("update email_codes set wrong_tries = wrong_tries + 1 where id = any($1)", code_ids)
+async def count_wrong_try(db: Db, code_ids: list[UUID], asked_by: bytes) -> None:
+    """Count a wrong try of a network for some codes, apart for those that another one has asked for."""
+    statement = """update email_codes set wrong_tries = wrong_tries + (asked_by is not distinct from $2)::int,
+            wrong_tries_of_others = wrong_tries_of_others + (asked_by is distinct from $2)::int
+        where id = any($1)"""
+    await db.execute(statement, code_ids, asked_by)
 
 
 async def use_code(db: Db, code_id: UUID, event_type_id: UUID, email: str, *, now: datetime) -> bool:

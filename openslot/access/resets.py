@@ -13,8 +13,11 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.events import UserPasswordChanged
 from openslot.accounts.member_store import find_managing_organization
 from openslot.accounts.models import User
+from openslot.allowances.models import Cost
+from openslot.allowances.operations import causes_of, spend
 from openslot.core.ids import fingerprint
 from openslot.core.secrets import SealBroken
+from openslot.core.text import fold_ascii
 from openslot.core.work import Runtime, Work
 
 RESET_LASTS = timedelta(hours=1)
@@ -44,8 +47,9 @@ class Reset(Struct, frozen=True, kw_only=True):
 
 async def request_reset(work: Work, email: str) -> None:
     """Plan the mail with the link, in the same steps whether or not the address has an account."""
+    await spend(work, Cost.CODE, await causes_of(work))
     # Two requests for one address that wait at the same time are one.
-    key = work.runtime.signer.sign(PURPOSE, email.strip().lower().encode()).hex()
+    key = work.runtime.signer.sign(PURPOSE, fold_ascii(email.strip()).encode()).hex()
     sealed = work.runtime.cipher.seal(PURPOSE, email.strip().encode(), owner=b"")
     await work.plan(SEND_RESET, key, due_at=work.now, payload=ResetRequested(email=sealed))
 

@@ -154,8 +154,9 @@ async def find_session(db: Db, token_hash: bytes, *, now: datetime) -> Row | Non
         case when u.is_admin then
             (select count(*) from approvals a where a.status = 'pending' and a.expires_at > $2)
         else 0 end as waiting_approvals,
-        case when u.is_admin then array(select w.channel from switches w where w.stopped_at is not null) end
-            as stopped_channels,
+        (select count(*) from assistant_approvals q
+         where q.user_id = u.id and q.status = 'pending' and q.expires_at > $2) as waiting_requests,
+        array(select w.channel from switches w where w.stopped_at is not null order by w.channel) as stopped_channels,
         array(select e.id || e.color from event_types e where e.owner_id = u.id
               order by e.active desc, e.id limit {MAX_COLORED}) as event_colors,
         {TAKES_PAYMENTS} as takes_payments, {HAS_NUMBER} as has_number,

@@ -10,6 +10,8 @@ from openslot.accounts.events import InvitationAccepted, InvitationCreated
 from openslot.accounts.members import remove_member
 from openslot.accounts.models import Invitation, InvitationLimit, ListedMember, Member, Organization, User
 from openslot.accounts.organization_store import lock_organization
+from openslot.allowances.models import Cost
+from openslot.allowances.operations import causes_of, spend
 from openslot.core.ids import fingerprint, new_id
 from openslot.core.work import Runtime, Work
 
@@ -87,6 +89,7 @@ async def invite_within_limits(work: Work, organization: Organization, user: Use
         )
         if earlier is not None:
             raise errors.InvitationLimitExceeded(limit, max_=max_, wait=earlier - since)
+    await spend(work, Cost.MAIL, await causes_of(work))
     await invite(work, organization, user)
 
 

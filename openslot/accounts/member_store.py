@@ -249,6 +249,13 @@ async def update_accepted(db: Db, organization_id: UUID, user_id: UUID, *, now: 
     await db.execute(statement, organization_id, user_id, now)
 
 
+async def update_asked(db: Db, member_id: UUID, *, now: datetime) -> None:
+    """Write that the owner of an account, who is known now, has yet to accept."""
+    statement = """with asked as (update member_profiles set pending = true where member_id = $1)
+        update memberships set active = false, updated_at = $2 where id = $1"""
+    await db.execute(statement, member_id, now)
+
+
 async def find_membership(db: Db, organization_id: UUID, user_id: UUID) -> Membership | None:
     statement = f"select {MEMBERSHIPS.columns} from memberships m where m.organization_id = $1 and m.user_id = $2"
     row = await db.fetchrow(statement, organization_id, user_id)

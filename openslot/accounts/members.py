@@ -130,6 +130,11 @@ async def set_active(work: Work, member: Member, *, active: bool) -> None:
         await store.update_active(work.db, member.id, active=active, now=work.now)
 
 
+async def ask_member(work: Work, member: Member) -> None:
+    """Make a membership one that the owner of the account has yet to accept."""
+    await store.update_asked(work.db, member.id, now=work.now)
+
+
 async def close_account(work: Work, organization: Organization, user: User) -> None:
     """Close a member's account on behalf of the organization; one that is already closed stays as it is."""
     if user.is_admin:

@@ -1,6 +1,6 @@
 """The nouns: users, organizations and who belongs to what."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Literal
 from uuid import UUID
@@ -80,6 +80,8 @@ class UserWanted(Struct, frozen=True, kw_only=True):
     zone: str = "UTC"
     locale: str = "en"
     is_admin: bool = False
+    signed_up: bool = False
+    """Whether anybody could have opened the account, and not the operator, an organization or a provider."""
 
 
 class UserStatus(StrEnum):
@@ -189,12 +191,21 @@ class BrandImage(Struct, frozen=True, kw_only=True):
         return max(1, round(self.width * share)), max(1, round(self.height * share))
 
 
+NEW_FOR = timedelta(days=7)
+
+
 class PageBrand(Struct, frozen=True, kw_only=True):
     """What a host's pages show beside name, photo and color."""
 
     logo: BrandImage | None = None
     cover: BrandImage | None = None
     shows_footer: bool = True
+    signed_up_at: datetime | None = None
+    """When the account was opened; None if somebody vouches for it."""
+
+    def is_new(self, *, now: datetime) -> bool:
+        """Answer whether links that the host has written have to show their address instead of words."""
+        return self.signed_up_at is not None and now - self.signed_up_at < NEW_FOR
 
     @property
     def logo_path(self) -> str | None:

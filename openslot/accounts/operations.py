@@ -179,7 +179,7 @@ async def replace_password(work: Work, user: User, *, old: str | None, new: str)
 
 
 async def is_unclaimed(work: Work, user: User) -> bool:
-    """Answer whether a provider has opened and closed an account outside all domains, which nobody has ever used."""
+    """Answer whether a provider has opened an account outside all domains that nobody has ever used."""
     return await store.is_unclaimed(work.db, user.id)
 
 
@@ -190,7 +190,8 @@ async def claim(work: Work, user: User, *, name: str, locale: str, password_hash
     )
     if not opened:
         raise errors.EmailAlreadyExists
-    await work.record(UserEnabled(user_id=user.id, email=user.email))
+    if user.disabled_at is not None:
+        await work.record(UserEnabled(user_id=user.id, email=user.email))
     await work.record(UserChanged(user_id=user.id, email=user.email, name=name, previous_email=user.email))
     return await get_user(work, user.id)
 

@@ -19,6 +19,7 @@ from openslot.accounts.rules import find_name_fault
 from openslot.accounts.store import delete_unused_account
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id, new_token
+from openslot.core.text import fold_ascii
 from openslot.core.work import Work
 from openslot.i18n import Text
 
@@ -67,7 +68,7 @@ def suggest_slug(name: str) -> str:
 
 
 def _check_names(name: str, slug: str) -> tuple[str, str]:
-    name, slug = name.strip(), slug.strip().lower()
+    name, slug = name.strip(), fold_ascii(slug.strip())
     faults: dict[str, str] = {}
     if fault := find_name_fault(name):
         faults["name"] = fault
@@ -136,7 +137,7 @@ async def change_organization_settings(
 
 async def add_domain(work: Work, organization: Organization, domain: str, *, verified: bool) -> Domain:
     """Claim a mail domain for an organization; a verified one belongs to it alone."""
-    name = domain.strip().lower().rstrip(".")
+    name = fold_ascii(domain.strip()).rstrip(".")
     if not DOMAIN.fullmatch(name):
         raise Invalid(details={"domain": Text("must be a domain, such as example.com")})
     claim = Domain(
@@ -196,7 +197,7 @@ def record_name(claim: Domain) -> str:
 
 
 async def get_domain(work: Work, organization_id: UUID, domain: str) -> Domain:
-    claim = await store.find_domain(work.db, organization_id, domain.strip().lower().rstrip("."))
+    claim = await store.find_domain(work.db, organization_id, fold_ascii(domain.strip()).rstrip("."))
     if claim is None:
         raise errors.DomainNotFound
     return claim

@@ -36,7 +36,8 @@ SERVED = {
 }
 PAGE_BRAND = """(
     select json_object_agg(i.kind, json_build_object('hash', i.hash, 'width', i.width, 'height', i.height))::text
-    from brand_images i where i.user_id = u.id) as brand_images, u.shows_footer"""
+    from brand_images i where i.user_id = u.id) as brand_images, u.shows_footer,
+    case when u.signed_up and not u.is_admin and u.plan = 'FREE' then u.created_at end as signed_up_at"""
 """The columns of what the pages of the user `u` show."""
 
 _read_images = msgspec.json.Decoder(PageBrand).decode
@@ -45,7 +46,7 @@ _read_images = msgspec.json.Decoder(PageBrand).decode
 def to_page_brand(row: Row) -> PageBrand:
     """Make the brand of pages of a row that has the columns of `PAGE_BRAND`."""
     images = _read_images(row["brand_images"]) if row["brand_images"] else PLAIN_PAGE
-    return images if row["shows_footer"] else replace(images, shows_footer=False)
+    return replace(images, shows_footer=row["shows_footer"], signed_up_at=row["signed_up_at"])
 
 
 async def find_page(db: Db, user_id: UUID) -> Row | None:

@@ -25,7 +25,7 @@ from openslot.accounts.rules import SHAPE
 from openslot.core import markdown
 from openslot.core.db import Row
 from openslot.core.errors import Invalid, NotFound, require
-from openslot.core.text import NOT_ALLOWED, at_most_characters, is_line, is_prose, is_web_url
+from openslot.core.text import NOT_ALLOWED, at_most_characters, fold_ascii, is_line, is_prose, is_web_url
 from openslot.core.work import Periodic, Runtime, Work
 from openslot.i18n import Text
 from openslot.jobs.batches import delete_old
@@ -148,7 +148,7 @@ def _column(owner: User | Organization) -> str:
 
 async def find_current_username(work: Work, former: str) -> str | None:
     """Find the username to which links with a former one lead; what can't be a username costs no statement."""
-    name = former.lower()
+    name = fold_ascii(former)
     if not SHAPE.fullmatch(name):
         return None
     return await store.find_current(work.db, name, now=work.now)

@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from openslot.accounts.models import RESERVED, UserSettings, UserWanted
 from openslot.core.errors import Invalid
-from openslot.core.text import INVISIBLE, NOT_AN_ADDRESS, is_line, is_visible, parse_email
+from openslot.core.text import INVISIBLE, NOT_AN_ADDRESS, fold_ascii, is_line, is_visible, parse_email
 from openslot.core.times import NOT_A_ZONE, find_zone
 from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES
@@ -47,7 +47,7 @@ def check_user(wanted: UserWanted) -> UserWanted:
     name = wanted.name.strip()
     if fault := find_name_fault(name):
         faults["name"] = fault
-    username = suggest_username(name, email) if wanted.username is None else wanted.username.strip().lower()
+    username = suggest_username(name, email) if wanted.username is None else fold_ascii(wanted.username.strip())
     if fault := find_username_fault(username):
         faults["username"] = fault
     zone = find_zone(wanted.zone)
@@ -65,7 +65,7 @@ def check_settings(wanted: UserSettings) -> dict[str, str]:
     if "name" in given and (fault := find_name_fault(given["name"])):
         faults["name"] = fault
     if "username" in given:
-        given["username"] = given["username"].lower()
+        given["username"] = fold_ascii(given["username"])
         if fault := find_username_fault(given["username"]):
             faults["username"] = fault
     if "zone" in given:

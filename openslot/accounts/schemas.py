@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from openslot.accounts.models import User
 from openslot.accounts.plans import Plan
-from openslot.core.times import iso
+from openslot.core.times import Instant, iso
 
 
 class Me(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -21,8 +21,8 @@ class Me(Struct, frozen=True, kw_only=True, rename="camel"):
         Plan, Meta(description="The plan in effect: the user's own, a trial's or an organization's", examples=["PRO"])
     ]
     timezone: Annotated[str, Meta(examples=["Europe/Berlin"])]
-    created_at: Annotated[str, Meta(examples=["2026-03-16T09:00:00Z"])]
-    updated_at: Annotated[str, Meta(examples=["2026-03-16T09:00:00Z"])]
+    created_at: Instant
+    updated_at: Instant
 
 
 def show_me(user: User) -> Me:

@@ -8,6 +8,8 @@ from openslot.accounts.errors import InvalidSignUpLink, SignUpDisabled
 from openslot.accounts.events import SignUpRequested
 from openslot.accounts.models import SignUp, UserWanted
 from openslot.accounts.rules import check_user
+from openslot.allowances.models import Cost
+from openslot.allowances.operations import causes_of, spend
 from openslot.core.config import Settings
 from openslot.core.ids import fingerprint, new_id
 from openslot.core.work import Runtime, Work
@@ -31,6 +33,7 @@ async def request_sign_up(work: Work, wanted: UserWanted, *, password_hash: str,
     """Keep what was typed and send the mail, in the same steps whether or not the address has an account."""
     check_open(work)
     checked = check_user(wanted)
+    await spend(work, Cost.CODE, await causes_of(work, email=checked.email))
     sign_up = SignUp(
         id=new_id(),
         browser_hash=fingerprint(browser),

@@ -113,8 +113,9 @@ async def insert_user(db: Db, wanted: UserWanted, *, password_hash: str | None, 
     It is a unique violation if the username is reserved or the email address is taken.
     """
     statement = """insert into users
-        (id, email, name, username, password_hash, plan, zone, locale, is_admin, created_at, updated_at, welcome_step)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, 1)
+        (id, email, name, username, password_hash, plan, zone, locale, is_admin, created_at, updated_at, welcome_step,
+         signed_up)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, 1, $11)
         on conflict (lower(username)) do nothing returning id"""
     made: UUID | None = await db.fetchval(
         statement,
@@ -128,6 +129,7 @@ async def insert_user(db: Db, wanted: UserWanted, *, password_hash: str | None, 
         wanted.locale,
         wanted.is_admin,
         now,
+        wanted.signed_up,
     )
     return made
 
@@ -262,10 +264,13 @@ async def delete_unused_account(db: Db, user_id: UUID, *, opened_at: datetime) -
     return True
 
 
-# An account `u` that a provider has opened outside all verified domains and closed, and that nobody has ever used: only
-# whoever reads the mail of its address can say whose it is. Who is invited to one that is open has a link to it.
+# An account `u` that a provider has opened outside all verified domains, and that nobody has ever used: only whoever
+# reads the mail of its address can say whose it is. A new password gives those that no provider manages to them.
 UNCLAIMED = """
-u.password_hash is null and not u.is_admin and u.deleting_since is null and u.suspended_by is not null
+u.password_hash is null and not u.is_admin and u.deleting_since is null
+and case when u.disabled_at is not null then u.suspended_by is not null else exists (
+    select from memberships m join member_profiles p on p.member_id = m.id
+    where m.user_id = u.id and p.profile is not null and not p.pending) end
 and not exists (select from sessions s where s.user_id = u.id)
 and not exists (select from identities i where i.user_id = u.id)
 and not exists (select from domains d where d.domain = split_part(lower(u.email), '@', 2) and d.verified_at is not null)
@@ -280,7 +285,7 @@ async def is_unclaimed(db: Db, user_id: UUID) -> bool:
 async def open_claimed(db: Db, user_id: UUID, *, name: str, locale: str, password_hash: str, now: datetime) -> bool:
     """Open an account with its first password; False if it has got one meanwhile."""
     statement = """update users set name = $2, locale = $3, password_hash = $4, disabled_at = null, suspended_by = null,
-            updated_at = $5 where id = $1 and password_hash is null returning id"""
+            signed_up = true, updated_at = $5 where id = $1 and password_hash is null returning id"""
     return await db.fetchval(statement, user_id, name, locale, password_hash, now) is not None
 
 
@@ -315,14 +320,15 @@ LOCK_TEAMMATES = f"""
 select {LOCK_HOST} from (
     select u.no from users u where u.id = any($2)
     or u.id = any(array(select user_id from team_members where team_id = any($1)))
+    or u.id = any(array(select owner_id from event_types where team_id = any($1)))
     or u.id = any(array(
         select m.user_id from teams t join memberships m on m.organization_id = t.organization_id
         where t.id = any($1) and m.role in ('owner', 'admin')))
     order by u.no offset 0) u"""
 
 
-async def lock_leavers(db: Db, user_ids: Sequence[UUID]) -> None:
-    """Wait for the locks of hosts who may leave, and before for those of all who may have to take their bookings.
+async def lock_leavers(db: Db, user_ids: Sequence[UUID], *, team_ids: Sequence[UUID] = ()) -> None:
+    """Lock hosts who may leave, and all who may have to take their bookings, with those of some more teams.
 
     The locks of the event types of their teams come first, then those of all hosts of these teams and of those who may
     take an event type over, in their order.
@@ -334,7 +340,7 @@ async def lock_leavers(db: Db, user_ids: Sequence[UUID]) -> None:
         join event_types e on e.id = b.event_type_id
         where h.user_id = any($1) and b.status in ('CONFIRMED', 'PENDING_CONFIRMATION') and e.team_id is not null"""
     rows = await db.fetch(statement, user_ids)
-    teams = [row["team_id"] for row in rows]
+    teams = [*team_ids, *(row["team_id"] for row in rows)]
     if teams:
         await db.execute(LOCK_EVENT_TYPES_OF_TEAMS, teams)
     await db.execute(LOCK_TEAMMATES, teams, user_ids)

@@ -20,13 +20,17 @@ class Networks(tuple[Network, ...]):
     @classmethod
     def parse(cls, text: str) -> "Networks":
         """Read `10.0.0.0/8, fd00::/8`."""
-        return cls(ip_network(part.strip(), strict=False) for part in text.split(",") if part.strip())
+        try:
+            return cls(ip_network(part.strip(), strict=False) for part in text.split(",") if part.strip())
+        except ValueError:
+            raise ValueError("it must be networks such as 10.0.0.0/8, separated by commas") from None
 
 
 PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
+Allowed = Annotated[int, Meta(ge=1, le=100_000)]
 Token = Annotated[str, Meta(min_length=32, max_length=500, pattern=r"^[!-~]+$")]
-StripeKey = Annotated[str, Meta(pattern=r"^(sk|rk)_(test|live)_[A-Za-z0-9_]{8,250}$")]
-PriceId = Annotated[str, Meta(pattern=r"^price_[A-Za-z0-9_]{1,250}$")]
+StripeKey = Annotated[str, Meta(pattern=r"^(sk|rk)_(test|live)_[A-Za-z0-9_]{8,250}$", examples=["rk_live_…"])]
+PriceId = Annotated[str, Meta(pattern=r"^price_[A-Za-z0-9_]{1,250}$", examples=["price_1Nv0FG2eZvKY"])]
 # What is added to it must fit into a location.
 ShortUrl = Annotated[str, Meta(max_length=200)]
 Seconds = Annotated[int, Meta(ge=1, le=3600)]
@@ -101,6 +105,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     trusted_proxies: Annotated[
         Networks, Meta(description="Networks whose `X-Forwarded-For` is trusted, comma-separated")
     ] = Networks()
+    hsts_subdomains: Annotated[
+        bool, Meta(description="Browsers must use https for all subdomains of the public host name, too")
+    ] = False
     outbound_allow: Annotated[
         Networks, Meta(description="Private networks that outgoing requests may reach, comma-separated")
     ] = Networks()
@@ -130,9 +137,40 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             ge=1, le=1_000_000, description="Emails for one host in 24 hours triggered by the public, divided by kind"
         ),
     ] = 1000
+    allowance_mail: Annotated[
+        Allowed,
+        Meta(
+            description="Emails in 24 hours that a new account can send to people who have never booked, confirmed or "
+            "answered; older accounts have more"
+        ),
+    ] = 20
+    allowance_message: Annotated[
+        Allowed, Meta(description="Messages in an hour to numbers that have never answered, caused by one network")
+    ] = 2
+    allowance_time: Annotated[
+        Allowed, Meta(description="Times in 24 hours that one network can take without confirming them")
+    ] = 20
+    allowance_wait_list: Annotated[Allowed, Meta(description="Entries of wait lists in 24 hours from one network")] = 20
+    allowance_provider_read: Annotated[
+        Allowed, Meta(description="How often in 5 seconds a payment provider is asked about one payment")
+    ] = 1
+    allowance_code: Annotated[Allowed, Meta(description="Codes by email in an hour that one network can ask for")] = 20
     limit_messages: Annotated[
-        int, Meta(ge=1, le=1_000_000, description="SMS and WhatsApp messages that one host sends in 24 hours")
+        int,
+        Meta(
+            ge=1,
+            le=1_000_000,
+            description="SMS and WhatsApp messages that one host sends in 24 hours, half of them by hand",
+        ),
     ] = 200
+    limit_messages_number: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1_000_000,
+            description="Messages from one connected number in 24 hours that nobody has written by hand",
+        ),
+    ] = 1000
     limit_messages_recipient: Annotated[
         int, Meta(ge=1, le=1_000_000, description="Messages to one number in 24 hours that nobody has written by hand")
     ] = 10
@@ -155,7 +193,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     limit_public: Annotated[PerMinute, Meta(description="Public bookings per minute from one address")] = 10
     hold_share: Annotated[
         int,
-        Meta(ge=1, le=100, description="Percent of a host's open times on one day that can be held at the same time"),
+        Meta(
+            ge=1,
+            le=100,
+            description="Percent of a host's open times on one day that can be held, unpaid or requested at once",
+        ),
     ] = 25
     limit_failed_auth: Annotated[
         PerMinute,
@@ -193,7 +235,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         bool, Meta(description="Only a person may approve agents' calls of tier T3; the Orchestrator may only reject")
     ] = False
     codebase_root: Annotated[
-        Path | None, Meta(description="Directory of the source code that agents may read; Openslot's own if not set")
+        Path | None,
+        Meta(description="Git repository whose source code agents may read; Openslot's own source code if not set"),
     ] = None
     chat_webhook: Annotated[
         str | None,

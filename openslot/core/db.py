@@ -16,6 +16,7 @@ from openslot.core.connecting import connect, unreachable
 from openslot.core.errors import StartupError
 from openslot.core.outages import LOST, OUTAGE, Outage, is_lost, reason
 from openslot.core.profiles import KEPT_PLANS, ConnectionProfile
+from openslot.core.turns import TurnTimeoutError
 
 OLDEST_SERVER = 150000
 DOWN = (
@@ -184,6 +185,15 @@ def is_unavailable(fault: BaseException) -> bool:
     """Return whether the database could not be asked or had no room, which is no fault of whoever asked it."""
     kinds = (asyncpg.InsufficientResourcesError, asyncpg.ReadOnlySQLTransactionError, PoolTimeoutError)
     return not isinstance(fault, PoolClosedError) and (is_lost(fault) or isinstance(fault, kinds))
+
+
+def is_refused(fault: BaseException) -> bool:
+    """Return whether the database can't do what it was asked, by its own error.
+
+    What else a request touches, such as files and other services, raises `OSError` too.
+    """
+    waited = (PoolTimeoutError, TurnTimeoutError, asyncpg.ReadOnlySQLTransactionError)
+    return is_lost(fault) or isinstance(fault, (*waited, *BUSY))
 
 
 def is_unlogged(fault: BaseException | None) -> bool:

@@ -11,6 +11,7 @@ from openslot.core.actor import EffectAttempt
 from openslot.core.db import Db, Row, count_of
 from openslot.core.events import WAKE, Cause, Change, Effect
 from openslot.core.ids import new_id
+from openslot.core.queue_order import DUE, WALKED_TO, Ring
 
 # Workers also look without being woken, so what is due later than this needs no notice.
 LOOK_EVERY = timedelta(seconds=5)
@@ -19,17 +20,6 @@ LOOK_EVERY = timedelta(seconds=5)
 ABANDONED_AFTER = timedelta(seconds=15)
 IS_ALIVE = "b.beat_at between now() - {after}::interval and now() + interval '1 minute'"
 
-# Effects that failed or were put back yield to the others.
-DUE = """
-soon as materialized (
-    select id from effects where state = 'queued' and not yields and next_try_at <= $2
-    order by next_try_at limit $3 for update skip locked
-), late as materialized (
-    select id from effects where state = 'queued' and yields and next_try_at <= $2
-    order by next_try_at limit $3 - (select count(*) from soon) for update skip locked
-), due as (
-    select id from soon union all select id from late
-)"""
 # What a dead worker was running, and what this one is not running though it has taken it: the answer or the result got
 # lost with a connection.
 ABANDONED = f"""
@@ -43,7 +33,7 @@ due as materialized (
 # An effect that was replaced or dropped while its worker died is not started again. Nothing waits for the disk: if the
 # server crashes, the effect is started again, as after a crash of the worker.
 TAKE = """
-with {due}, started as (
+with recursive {due}, started as (
     update effects e set attempts = e.attempts + (superseded is null)::int, worker_id = $1,
         state = case when superseded is null then 'running' else 'skipped' end,
         finished_at = case when superseded is not null then $2::timestamptz end,
@@ -52,14 +42,15 @@ with {due}, started as (
 )
 select s.id, s.key, s.payload, s.reaction, s.target, s.lane, s.attempts, s.round, s.created_at,
        coalesce(v.tenant_id, s.tenant_id) as tenant_id, v.id as event_id, v.type as event_type, v.at as event_at,
-       v.actor, v.fact, n.due_at, set_config('synchronous_commit', 'off', true)
+       v.actor, v.fact, n.due_at, {walked_to} as walked_to, set_config('synchronous_commit', 'off', true)
 from (
     select least(
         (select min(next_try_at) from effects where state = 'queued' and not yields and next_try_at > $2),
         (select min(next_try_at) from effects where state = 'queued' and yields and next_try_at > $2)) as due_at
 ) n left join started s on s.state = 'running' left join events v on v.id = s.event_id
-order by s.next_try_at, s.no"""
-TAKE_DUE, TAKE_ABANDONED = TAKE.format(due=DUE), TAKE.format(due=ABANDONED)
+order by s.yields, s.next_try_at, s.no"""
+TAKE_DUE = TAKE.format(due=DUE, walked_to=WALKED_TO)
+TAKE_ABANDONED = TAKE.format(due=ABANDONED, walked_to="null::uuid")
 HURRY = """
 update effects e set next_try_at = $3, yields = false from unnest($1::uuid[], $2::int[]) as w (id, round)
 where e.id = w.id and e.round = w.round and e.state = 'queued' and e.next_try_at > $3"""
@@ -175,9 +166,17 @@ class Finish(NamedTuple):
     """Whether another effect of its lane is due now."""
 
 
-async def take_effects(db: Db, worker_id: UUID, *, now: datetime, limit: int) -> tuple[list[Effect], datetime | None]:
-    """Start an attempt of each of the effects that are due; return them, and when the next one is due."""
-    return _read_taken(await db.fetch(TAKE_DUE, worker_id, now, limit))
+async def take_effects(
+    db: Db, worker_id: UUID, *, now: datetime, limit: int, ring: Ring | None = None
+) -> tuple[list[Effect], datetime | None]:
+    """Start an attempt of each of the effects that are due; return them, and when the next one is due.
+
+    If there are more than `limit`, up to a quarter more are those of accounts that would have to wait behind others.
+    """
+    ring = ring or Ring()
+    rows = await db.fetch(TAKE_DUE, worker_id, now, limit, ring.after)
+    ring.after = rows[0]["walked_to"] or ring.begin
+    return _read_taken(rows)
 
 
 async def take_abandoned(

@@ -1,12 +1,16 @@
 """Where settings come from: flags, the environment, files that it names, and .env; checked once at startup."""
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 from dotenv import dotenv_values
+from msgspec import inspect
 
 from openslot.core.config import SECRET, Networks, Settings, environment_name, file_variable
 from openslot.core.dollars import Dollars, DollarsByName
@@ -16,6 +20,9 @@ from openslot.core.text import find_setting_fault
 
 # Types that parse themselves from a text.
 PARSED = (Networks, SmtpUrl, MailFrom, Dollars, DollarsByName)
+RAW_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+LAST_PORT = 65_535
+PORT_FAULT = f"a port is a number from 1 to {LAST_PORT}"
 LARGEST_SECRET = 16 * 1024
 # Addresses of other services, which may have a path.
 URLS = (
@@ -30,6 +37,8 @@ URLS = (
     "microsoft_login_url",
     "microsoft_graph_url",
 )
+DATABASES = ("database_url", "direct_database_url", "read_database_url")
+CODES = "@ as %40, / as %2F, ? as %3F, # as %23, % as %25"
 FIELDS = msgspec.structs.fields(Settings)
 
 
@@ -45,6 +54,8 @@ def load_settings(
     for field in Settings.__struct_fields__:
         if field not in values and (text := _find_text(field, found)):
             values[field] = text
+    if not all(map(_is_port, environ.get("PGPORT", "").split(","))):
+        raise StartupError(f"PGPORT is wrong: {PORT_FAULT}.")
     return _checked(values)
 
 
@@ -71,6 +82,13 @@ def list_secret_files(environ: Mapping[str, str] = os.environ, dotenv: Path = Pa
     return [dotenv, *(Path(path.strip()) for path in named if path and path.strip())]
 
 
+def find_unknown(environ: Mapping[str, str] = os.environ, dotenv: Path = Path(".env")) -> dict[str, str | None]:
+    """Find variables with our prefix that nothing reads, each with the one that it resembles."""
+    known = {environment_name(field) for field in Settings.__struct_fields__} | set(map(file_variable, SECRET))
+    given = {name for name in (*environ, *dotenv_values(dotenv)) if name.startswith("OPENSLOT_")}
+    return {name: next(iter(get_close_matches(name, known, n=1)), None) for name in sorted(given - known)}
+
+
 def _read_secret(path: Path) -> str:
     with path.open("rb") as file:
         content = file.read(LARGEST_SECRET + 1)
@@ -91,16 +109,10 @@ def _checked(values: dict[str, object]) -> Settings:
         try:
             values[field.name] = msgspec.convert(values[field.name], field.type, strict=False, dec_hook=_decode)
         except msgspec.ValidationError as fault:
-            raise StartupError(f"{environment_name(field.name)} is wrong: {fault}.") from None
+            raise StartupError(f"{environment_name(field.name)} is wrong: {_describe(field.type) or fault}.") from None
     settings = msgspec.convert(values, Settings, dec_hook=_decode)
-    if settings.base_url is not None:
-        _check_url("base_url", find_setting_fault(settings.base_url))
-    if settings.chat_webhook is not None:
-        _check_url("chat_webhook", find_setting_fault(settings.chat_webhook, has_path=True, has_query=True))
-    for name in URLS:
-        if (url := getattr(settings, name)) is not None:
-            _check_url(name, find_setting_fault(url, has_path=True))
-    if settings.codebase_root is not None and not settings.codebase_root.is_dir():
+    _check_addresses(settings)
+    if settings.codebase_root is not None and not os.path.isdir(settings.codebase_root):
         raise StartupError("OPENSLOT_CODEBASE_ROOT is wrong: it must be a directory.")
     _check_pooler(settings)
     _check_plans(settings)
@@ -110,6 +122,70 @@ def _checked(values: dict[str, object]) -> Settings:
     if settings.smtp_url is not None and settings.mail_from is None:
         raise StartupError("OPENSLOT_MAIL_FROM is missing: OPENSLOT_SMTP_URL requires a sender address.")
     return settings
+
+
+def _check_addresses(settings: Settings) -> None:
+    for name in DATABASES:
+        if (url := getattr(settings, name)) is not None:
+            _check_url(name, _find_database_fault(url))
+    if settings.base_url is not None:
+        _check_url("base_url", find_setting_fault(settings.base_url))
+    if settings.chat_webhook is not None:
+        _check_url("chat_webhook", find_setting_fault(settings.chat_webhook, has_path=True, has_query=True))
+    for name in URLS:
+        if (url := getattr(settings, name)) is not None:
+            _check_url(name, find_setting_fault(url, has_path=True))
+
+
+def _describe(kind: Any) -> str | None:
+    """Say what a value of a type must be; None if the type says so itself."""
+    info = inspect.type_info(kind)
+    examples: Sequence[str] = ()
+    while isinstance(info, inspect.Metadata | inspect.UnionType):
+        if isinstance(info, inspect.UnionType):
+            info = next(one for one in info.types if not isinstance(one, inspect.NoneType))
+        else:
+            examples = (info.extra_json_schema or {}).get("examples", examples)
+            info = info.type
+    if examples:
+        return f"it must look like {examples[0]}"
+    match info:
+        case inspect.BoolType():
+            return "it must be true or false"
+        case inspect.IntType(ge=least, le=most):
+            return f"it must be a whole number from {least} to {most}"
+        case inspect.LiteralType(values=values):
+            return f"it must be one of {', '.join(map(str, values))}"
+        case inspect.StrType(min_length=least, max_length=most):
+            return f"it must have {least or 1} to {most} characters, none of them a space"
+    return None
+
+
+def _find_database_fault(url: str) -> str | None:
+    """Return what is wrong with a database's address, without repeating it."""
+    scheme, separator, _ = url.partition("://")
+    if not separator or scheme not in {"postgresql", "postgres"}:
+        return "it must begin with postgresql://"
+    try:
+        place = urlsplit(url)
+    except ValueError:
+        return "it is not a valid address"
+    login, _, hosts = place.netloc.rpartition("@")
+    ports = [host.rpartition("]")[2].partition(":")[2] for host in hosts.split(",")]
+    is_cut = "#" in url or ("@" in url and not all(map(_is_port_text, ports)))
+    if is_cut or "@" in login or RAW_PERCENT.search(login):
+        return f"the user or the password has a character that must be written as a code: write {CODES}"
+    asked = [each for name, text in parse_qsl(place.query) if name == "port" for each in text.split(",")]
+    return None if all(map(_is_port, [*ports, *asked])) else PORT_FAULT
+
+
+def _is_port_text(text: str) -> bool:
+    return not text or (text.isascii() and text.isdecimal())
+
+
+def _is_port(text: str) -> bool:
+    """Return whether this is a port, or nothing, which is the usual one."""
+    return _is_port_text(text) and (not text or 0 < int(text) <= LAST_PORT)
 
 
 def _check_url(field: str, fault: str | None) -> None:

@@ -39,6 +39,13 @@ class Event(Struct, frozen=True, kw_only=True):
         return None
 
 
+class Recorded(NamedTuple):
+    """An event that is not stored yet, and whose act it was."""
+
+    event: Event
+    actor: Actor
+
+
 E = TypeVar("E", bound=Event)
 T = TypeVar("T")
 
@@ -145,6 +152,8 @@ class Change(Struct, frozen=True):
 
 async def make_changes(db: Db, changes: Sequence[Change]) -> None:
     """Make all of these changes in one statement."""
+    if not changes:
+        return
     statements = tuple(change.sql for change in changes)
     sql = f"with {', '.join(write_parts(statements, first=1))} select {count_parts(len(statements))}"
     with refusing(changes):
@@ -210,12 +219,12 @@ def refusing(changes: Iterable[Change]) -> Iterator[None]:
 
 NEW_EVENTS = """
 new_events as (
-    select * from unnest($12::uuid[], $13::text[], $14::uuid[], $15::text[], $16::uuid[], $17::jsonb[], $18::json[])
-        as v (id, type, tenant_id, subject_kind, subject_id, fact, public)
+    select * from unnest($12::uuid[], $13::text[], $14::uuid[], $15::text[], $16::uuid[], $17::jsonb[], $18::json[],
+        $19::jsonb[]) as v (id, type, tenant_id, subject_kind, subject_id, fact, public, actor)
 )"""
 INSERT_EVENTS = """
 insert into events (id, type, at, actor, tenant_id, subject_kind, subject_id, fact, public)
-select v.id, v.type, $2, $19, v.tenant_id, v.subject_kind, v.subject_id, v.fact, v.public from new_events v"""
+select v.id, v.type, $2, v.actor, v.tenant_id, v.subject_kind, v.subject_id, v.fact, v.public from new_events v"""
 FIRST_OF_CHANGES = 20
 
 # How many effects of its lane are inserted here from this one on, itself included.
@@ -238,20 +247,23 @@ joined as (
     returning lane, unfinished
 )"""
 INSERT_EFFECTS = """
-insert into effects (id, event_id, parent_id, reaction, target, lane, state, next_try_at, yields, hold_until,
+insert into effects (id, event_id, tenant_id, parent_id, reaction, target, lane, state, next_try_at, yields, hold_until,
     last_error, created_at)
-select w.id, w.event_id, w.parent_id, w.reaction, w.target, w.lane,
+select w.id, w.event_id, o.tenant_id, w.parent_id, w.reaction, w.target, w.lane,
        case when w.lane is null or j.unfinished = w.from_here_on then 'queued' else 'waiting' end,
        least($2::timestamptz, now()) + w.after, w.yields, $2 + w.holds_back, w.reason, $2
-from wanted w left join joined j on j.lane = w.lane
+from wanted w left join joined j on j.lane = w.lane left join {owners} o on o.id = w.event_id
 order by w.place
 returning state"""
 # Wakes the workers when the transaction is committed.
 CHANNEL = "effects"
 WAKE = f"pg_notify('{CHANNEL}', '')"
 WAKE_FOR_WRITTEN = f"(select {WAKE} from written where state = 'queued' limit 1)"
+# Each is looked up by its id, whatever the statistics were when the statement was planned.
+OWNERS = "lateral (select v.id, v.tenant_id from events v where v.id = w.event_id offset 0)"
 INSERT_MORE = f"""
-with {WANTED.format(condition="")}, {JOIN_LANES}, written as ({INSERT_EFFECTS}) select {WAKE_FOR_WRITTEN}"""
+with {WANTED.format(condition="")}, {JOIN_LANES}, written as ({INSERT_EFFECTS.format(owners=OWNERS)})
+select {WAKE_FOR_WRITTEN}"""
 
 
 class NewEffect(NamedTuple):
@@ -274,31 +286,31 @@ class NewEffect(NamedTuple):
 
 async def insert_events(
     db: Db,
-    events: Mapping[UUID, Event],
+    happened: Mapping[UUID, Recorded],
     wanted: Sequence[NewEffect],
     *,
     changes: Sequence[Change],
-    actor: Actor,
     now: datetime,
 ) -> None:
     """Insert events, the changes that belong to them and their effects in one statement, and wake the workers.
 
     An effect is left out if the condition of its reaction does not hold.
     """
-    subjects = [event.subject for event in events.values()]
+    events = [event for event, _ in happened.values()]
+    subjects = [event.subject for event in events]
     conditions = {each.reaction.name: each.reaction.wanted_if for each in wanted if each.reaction.wanted_if}
     with refusing(changes):
         counts = await db.fetchval(
             _recording(tuple(change.sql for change in changes), tuple(conditions.items())),
             *_effect_columns(wanted, now=now),
-            list(events),
-            [event.type for event in events.values()],
-            [event.tenant_id for event in events.values()],
+            list(happened),
+            [event.type for event in events],
+            [event.tenant_id for event in events],
             [kind for kind, _ in subjects],
             [subject_id for _, subject_id in subjects],
-            [_json(event) for event in events.values()],
-            [_json(public) if (public := event.public()) is not None else None for event in events.values()],
-            _json(actor),
+            [_json(event) for event in events],
+            [_json(public) if (public := event.public()) is not None else None for event in events],
+            [_json(actor) for _, actor in happened.values()],
             *arguments(changes),
         )
     check_counts(changes, counts)
@@ -319,7 +331,7 @@ def _recording(changes: tuple[str, ...], conditions: tuple[tuple[str, str], ...]
         WANTED.format(condition=_write_condition(conditions)),
         JOIN_LANES,
     )
-    return f"""with {", ".join(parts)}, written as ({INSERT_EFFECTS})
+    return f"""with {", ".join(parts)}, written as ({INSERT_EFFECTS.format(owners="new_events")})
         select {count_parts(len(changes))}, {WAKE_FOR_WRITTEN}"""
 
 

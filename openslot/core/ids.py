@@ -15,7 +15,7 @@ from uuid import UUID
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from openslot.core.errors import NotFound
+from openslot.core.errors import NotFound, Refusal
 
 # `UUID()` also accepts braces, `urn:uuid:`, missing hyphens and underscores: one resource would have many URLs.
 SHAPE = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
@@ -42,10 +42,10 @@ def _new_value() -> int:
     return milliseconds << 80 | 0x7 << 76 | (rest << 12) // 1_000_000 << 64 | 0x2 << 62 | random
 
 
-def parse_id(text: str) -> UUID:
-    """Parse an id from a path; raise `NotFound` if it is not one."""
+def parse_id(text: str, refusal: type[Refusal] = NotFound) -> UUID:
+    """Parse an id; refuse what is none like an id that nothing has."""
     if SHAPE.fullmatch(text) is None:
-        raise NotFound
+        raise refusal
     return UUID(text)
 
 

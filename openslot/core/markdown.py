@@ -31,9 +31,9 @@ _INLINE = {"strong_open": "<strong>", "strong_close": "</strong>", "em_open": "<
 
 
 @lru_cache(maxsize=256)
-def render(text: str) -> Markup:
-    """Write a text as HTML of a few plain elements."""
-    return Markup("".join(_write_blocks(_parse(text))))  # noqa: S704 - only elements of our own, and escaped text
+def render(text: str, *, shows_addresses: bool = False) -> Markup:
+    """Write a text as HTML of a few plain elements; with `shows_addresses`, only addresses are links, and no words."""
+    return Markup("".join(_write_blocks(_parse(text), shows_addresses)))  # noqa: S704 - only elements of our own, and escaped text
 
 
 def find_fault(text: str) -> Text | None:
@@ -45,10 +45,11 @@ def find_fault(text: str) -> Text | None:
             refused.append(link)
         return True
 
-    _make_parser(check).parse(text)
+    blocks = _make_parser(check).parse(text)
+    refused += ["" for block in blocks for each in block.children or () if _is_empty(each)]
     if not refused:
         return None
-    shown = without_turns(refused[0])[:LONGEST_SHOWN]
+    shown = without_turns(refused[0])[:LONGEST_SHOWN] or "()"
     return Text("must have no links but those that begin with https:// or mailto:, not %(link)s", link=shown)
 
 
@@ -81,12 +82,17 @@ def _make_parser(check_link: Callable[[str], bool]) -> "MarkdownIt":
     return parser
 
 
-def _write_blocks(tokens: "Sequence[Token]") -> Iterator[str]:
+def _is_empty(token: "Token") -> bool:
+    """Return whether a link begins that leads nowhere; the parser checks no target where there is none."""
+    return token.type == "link_open" and not token.attrs["href"]
+
+
+def _write_blocks(tokens: "Sequence[Token]", shows_addresses: bool) -> Iterator[str]:
     # The page has a heading of its own: the highest one of the text becomes the second.
     highest = min((each.tag for each in tokens if each.type == "heading_open"), default="h1")
     for token in tokens:
         if token.type == "inline":
-            yield from _write_inline(token.children or ())
+            yield from (_write_addresses if shows_addresses else _write_inline)(token.children or ())
         elif not token.hidden and (name := _name_block(token, highest)) is not None:
             yield _write_tag(name, token) if token.nesting == 1 else f"</{name}>"
 
@@ -116,11 +122,34 @@ def _write_inline(tokens: "Iterable[Token]") -> Iterator[str]:
             yield "<br>"
         elif token.type == "link_open":
             link, words = str(token.attrs["href"]), ""
-            yield f'<a href="{escape(link)}" rel="nofollow noopener" target="_blank">'
+            yield _open_link(link) if link else "["
         elif token.type == "link_close":
-            yield f"</a>{_write_target(link, words)}"
+            yield f"</a>{_write_target(link, words)}" if link else "]()"
         else:
             yield _INLINE.get(token.type, "")
+
+
+def _write_addresses(tokens: "Iterable[Token]") -> Iterator[str]:
+    """Write the words of each link as words, and the address as the link."""
+    link, words = "", list["Token"]()
+    for token in tokens:
+        if token.type == "link_open" and token.attrs["href"]:
+            link, words = str(token.attrs["href"]), []
+        elif token.type == "link_close" and link:
+            address = link.removeprefix("mailto:")
+            if "".join(each.content for each in words).strip() not in {address, link.removeprefix("https://")}:
+                yield from _write_inline(words)
+                yield " "
+            yield f'{_open_link(link)}<bdi dir="ltr">{escape(address)}</bdi></a>'
+            link, words = "", []
+        elif link:
+            words.append(token)
+        else:
+            yield from _write_inline([token])
+
+
+def _open_link(link: str) -> str:
+    return f'<a href="{escape(link)}" rel="nofollow noopener" target="_blank">'
 
 
 def _write_target(link: str, words: str) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from importlib.resources import files
@@ -181,6 +181,13 @@ async def read_clock(connection: Db) -> datetime:
 
 LOCK = 7_053_121_407
 LOOK_EVERY = 0.1
+# Those of extensions belong to nobody's program.
+TABLES = """
+select relname as name from pg_class c where relnamespace = to_regnamespace(current_schema()) and relkind in ('r', 'p')
+and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e') order by relname"""
+HAS_LEDGER = """
+select count(*) = 2 from information_schema.columns
+where table_schema = current_schema() and table_name = 'migrations' and column_name in ('name', 'checksum')"""
 LEDGER = """
 create table if not exists migrations (
     name text primary key, checksum text not null, applied_at timestamptz not null default now()
@@ -212,7 +219,7 @@ async def migrate(
     try:
         missing = await missing_migrations(connection, known)
         if ahead := await ahead_migrations(connection, known):
-            log.info("the database is ahead of this version", migrations=ahead)
+            log.info("the database is ahead of this version", by=describe_ahead(ahead))
         # A process with nothing to apply does not wait for one that is migrating.
         if not missing:
             return []
@@ -251,8 +258,20 @@ async def ahead_migrations(connection: asyncpg.Connection, known: Mapping[str, s
     return sorted((await _read_ledger(connection)).keys() - known.keys())
 
 
+def describe_ahead(ahead: Sequence[str]) -> str:
+    """Say how many migrations a newer version has applied, and the last of them."""
+    return f"{len(ahead)} migration{'s' if len(ahead) > 1 else ''}, the last is {ahead[-1].removesuffix('.sql')}"
+
+
 async def _read_ledger(connection: asyncpg.Connection) -> dict[str, str]:
-    if await connection.fetchval("select to_regclass('migrations') is null"):
+    """Return what has been applied, name to checksum; raise an error for a database that another program uses."""
+    if not await connection.fetchval(HAS_LEDGER):
+        if tables := [row["name"] for row in await connection.fetch(TABLES)]:
+            raise StartupError(
+                f"The database has tables of another program: {', '.join(tables[:3])}"
+                f"{f' and {len(tables) - 3} more' if len(tables) > 3 else ''}. Openslot needs a database of its own: "
+                "create one, and name it in DATABASE_URL. Nothing was changed."
+            )
         return {}
     return {row["name"]: row["checksum"] for row in await connection.fetch("select name, checksum from migrations")}
 

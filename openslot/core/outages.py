@@ -49,6 +49,7 @@ class Outage:
         self._clock = clock
         self._is_down = False
         self._said_at: float | None = None
+        self._refused_at: float | None = None
 
     def begin(self, reason: str) -> None:
         """Say that the database can't be reached, unless this was said within the last minute."""
@@ -64,10 +65,17 @@ class Outage:
         self._is_down = False
 
     def mention(self, fault: BaseException) -> None:
-        """Say that a connection was lost, unless the log has said so within the last minute."""
-        if self._is_news():
+        """Say that a connection was lost or a statement refused, unless the log has said so within the last minute."""
+        if not is_lost(fault):
+            self._refuse(fault)
+        elif self._is_news():
             self._said_at = self._clock()
             log.warning("A connection to the database was lost", error=reason(fault))
+
+    def _refuse(self, fault: BaseException) -> None:
+        if self._refused_at is None or self._clock() - self._refused_at >= EVERY:
+            self._refused_at = self._clock()
+            log.warning("database unavailable", error=reason(fault))
 
     def _is_news(self) -> bool:
         return self._said_at is None or self._clock() - self._said_at >= EVERY

@@ -123,8 +123,9 @@ SELECT = "select sealed from data_keys order by no"
 LOCK = "lock table data_keys in share row exclusive mode"
 INSERT = "insert into data_keys (no, sealed, sealed_by, created_at) values ($1, $2, $3, $4)"
 CLOSED = (
-    "The secret key does not match this database: use the key that the database was last used with "
-    "(secret.key in the data directory, or OPENSLOT_SECRET_KEY). If it is lost: openslot secret reset"
+    "The secret key does not match this database: copy secret.key from the data directory of the machine that used the "
+    "database last, or set OPENSLOT_SECRET_KEY as it is set there. Only if no machine and no backup has it any more: "
+    "openslot secret reset"
 )
 
 
@@ -141,6 +142,12 @@ async def load_data_keys(pool: Pool, secrets: Secrets, *, now: datetime) -> tupl
         return tuple(secrets.open(row["sealed"]) for row in rows)
     except SealBroken:
         raise StartupError(CLOSED) from None
+
+
+async def is_sealed(db: Db) -> bool:
+    """Return whether a secret key has been used with this database, which then needs the same one."""
+    has_keys = await db.fetchval("select to_regclass('public.data_keys') is not null")
+    return has_keys and bool(await db.fetchval("select exists (select from data_keys)"))
 
 
 async def opens_all(db: Db, secrets: Secrets) -> bool:

@@ -221,11 +221,17 @@ def name_of(key: str) -> bytes:
     return derive(key, "name")[:16]
 
 
-def load_secrets(configured: str | None, data_dir: Path) -> Secrets:
-    """Load the keys from the setting or from the data directory, where the first start creates one."""
+def load_secrets(configured: str | None, data_dir: Path, *, is_first: bool = False) -> Secrets:
+    """Load the keys from the setting or from the data directory, where only a first start creates one."""
     if configured is not None:
         return Secrets(tuple(key.strip() for key in configured.split(",") if key.strip()))
     path = data_dir / KEY_FILE
+    if not is_first and not path.exists():
+        raise StartupError(
+            f"The secret key is missing: there is no {path}. Copy secret.key from the data directory of the machine "
+            "that uses this database or used it last, or set OPENSLOT_SECRET_KEY as it is set there. A backup has the "
+            f"file too: tar xf BACKUP -C {data_dir} {KEY_FILE}"
+        )
     return Secrets(tuple(read_key_file(path)), file=path)
 
 

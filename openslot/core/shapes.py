@@ -1,20 +1,35 @@
 """Wire shapes of nouns: how a noun is shown is written from both Structs, once, at import."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from types import NoneType, UnionType
-from typing import Annotated, Any, Generic, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Generic, TypeVar, Union, cast, get_args, get_origin
 from uuid import UUID
 
-from msgspec import Struct
+from msgspec import Struct, defstruct
 from msgspec.structs import fields
 
 from openslot.core.times import iso
 
 Wire = TypeVar("Wire", bound=Struct)
+FieldOfStruct = tuple[str, Any] | tuple[str, Any, Any]
 
 # What the API calls what nouns call by other names; also at the end of a longer name.
 _ENDINGS = {"start_time": "starts_at", "end_time": "ends_at", "timezone": "zone"}
+
+
+def with_fields(added: Iterable[FieldOfStruct], *, kw_only: bool = True) -> Callable[[type[Wire]], type[Wire]]:
+    """Add fields that are declared elsewhere to a Struct, each by its name, its type and maybe its default."""
+    given = tuple(added)
+
+    def add(struct: type[Wire]) -> type[Wire]:
+        names = {"__doc__": struct.__doc__, "__qualname__": struct.__qualname__}
+        whole = defstruct(
+            struct.__name__, given, bases=(struct,), module=struct.__module__, namespace=names, kw_only=kw_only
+        )
+        return cast("type[Wire]", whole)
+
+    return add
 
 
 class Shape(Generic[Wire]):

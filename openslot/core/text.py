@@ -11,12 +11,22 @@ from msgspec import Meta
 
 from openslot.i18n import PluralText, Text
 
+_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+
 
 class _PlainAtRunTime(type):
     # The decoder checks that the result is an instance of the declared type. A plain string can be stored, compared and
     # encoded everywhere; a subclass of it can't.
     def __instancecheck__(cls, value: object) -> bool:
         return type(value) is str
+
+
+def fold_ascii(text: str) -> str:
+    """Make the letters A to Z small, about which nobody disagrees; all else stays as it is.
+
+    Two addresses that are the same afterwards are one mailbox; that of `İa@…` may be another than that of `ia@…`.
+    """
+    return text.translate(_LOWER)
 
 
 class CheckedText(str, metaclass=_PlainAtRunTime):
@@ -202,7 +212,7 @@ class EmailAddress(CheckedText):
         given = text.strip()
         normal = parse_email(given)
         # The owner's letter case is kept; any other variation would hide that two addresses are the same.
-        return given if given.casefold() == normal.casefold() else normal
+        return given if fold_ascii(given) == fold_ascii(normal) else normal
 
 
 # A plus sign that was not URL-encoded arrives as a space.
@@ -292,6 +302,25 @@ def find_name(text: str) -> str | None:
     """
     name = one_line(text, max_=LONGEST_NAME + 1)
     return None if not name or len(name) > LONGEST_NAME or LINK_LIKE.search(name) else name
+
+
+# How the characters of scripts are called that write words without spaces, or endings at the end of a name.
+_UNSPACED = ("CJK", "HANGUL", "HIRAGANA", "KATAKANA", "KHMER", "LAO", "MYANMAR", "THAI")
+
+
+def mentions(text: str, name: str) -> bool:
+    """Return whether a text has a name as whole words: "Already" does not mention Al."""
+    text, name = (unicodedata.normalize("NFC", each) for each in (text, name))
+    for found in re.finditer(f"(?={re.escape(name)})", text):
+        before, after = text[: found.start()][-1:], text[found.start() + len(name) :][:1]
+        if not (_is_one_word(before, name[:1]) or _is_one_word(after, name[-1:])):
+            return True
+    return False
+
+
+def _is_one_word(neighbour: str, edge: str) -> bool:
+    is_spaced = not unicodedata.name(edge, "").startswith(_UNSPACED)
+    return is_spaced and all(each == "_" or unicodedata.category(each)[0] in "LMN" for each in (neighbour or " ", edge))
 
 
 # A spreadsheet takes a cell that begins with one of these for a formula.

@@ -190,7 +190,14 @@ def _new_year(year: int) -> int:
     return day_number(date(year, 1, 1)) * DAY
 
 
-Instant = Annotated[str, Meta(description="ISO 8601, UTC", examples=["2026-03-16T09:00:00Z"])]
+Instant = Annotated[
+    str,
+    Meta(
+        description="ISO 8601, UTC",
+        examples=["2026-03-16T09:00:00Z"],
+        extra_json_schema={"format": "date-time"},
+    ),
+]
 
 
 def iso(instant: datetime) -> str:

@@ -1,11 +1,11 @@
 """Work: one request, tool call or job, with its actor, time, connection and events; and what is attached to events."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from typing import Any, Literal, Self, TypeVar, cast
+from functools import partial, wraps
+from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, cast
 from uuid import UUID
 
 import asyncpg
@@ -15,7 +15,17 @@ from openslot.core.actor import Actor, Destination
 from openslot.core.config import Settings
 from openslot.core.db import Db, Pool, transaction
 from openslot.core.effects import drop_planned, move_planned, plan_effect
-from openslot.core.events import Change, Effect, EffectRules, Event, NewEffect, insert_events, make_changes, make_each
+from openslot.core.events import (
+    Change,
+    Effect,
+    EffectRules,
+    Event,
+    NewEffect,
+    Recorded,
+    insert_events,
+    make_changes,
+    make_each,
+)
 from openslot.core.ids import Signer, new_id
 from openslot.core.outages import REFUSED
 from openslot.core.outbound import Outbound
@@ -27,6 +37,8 @@ from openslot.core.turns import Batcher, Turns
 Clock = Callable[[], datetime]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+P = ParamSpec("P")
+Verb = Callable[Concatenate["Work", P], Coroutine[Any, Any, Result]]
 
 
 def system_clock() -> datetime:
@@ -99,9 +111,11 @@ class Work:
     actor: Actor
     db: Db
     now: datetime
-    staged: list[Change | Event] = field(default_factory=list)
+    staged: list[Change | Recorded] = field(default_factory=list)
     is_undone: bool = False
     """Whether its transaction is rolled back at the end although nothing was raised."""
+    gathered: list[Recorded] | None = None
+    """What is stored when a verb that is `recorded_together` ends; None outside of one."""
 
     @property
     def reader(self) -> Db:
@@ -110,7 +124,7 @@ class Work:
 
     def acting_as(self, actor: Actor) -> Self:
         """Return the same work on behalf of another actor."""
-        return type(self)(runtime=self.runtime, actor=actor, db=self.db, now=self.now, staged=self.staged)
+        return replace(self, actor=actor)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
@@ -142,38 +156,43 @@ class Work:
     @contextmanager
     def _unstaging(self) -> Iterator[None]:
         """Forget what was staged meanwhile if an exception is raised."""
-        staged_before = len(self.staged)
+        staged_before, gathered_before = len(self.staged), len(self.gathered or ())
         try:
             yield
         except BaseException:
             del self.staged[staged_before:]
+            if self.gathered is not None:
+                del self.gathered[gathered_before:]
             raise
 
     def stage(self, *parts: Change | Event) -> None:
         """Collect changes and events that the next `record` writes; the work can't be committed before that."""
-        self.staged.extend(parts)
+        self.staged.extend(part if isinstance(part, Change) else Recorded(part, self.actor) for part in parts)
 
     async def record(self, *events: Event) -> None:
         """Store events with the changes that belong to them, insert their effects, and run the consequences.
 
         Events, staged changes and effects are one statement: one round trip, and none of them without the others.
         """
-        wiring = self.runtime.wiring
+        self.stage(*events)
         changes, staged = self._take_staged()
-        happened = {new_id(): event for event in (*staged, *events)}
+        if self.gathered is not None:
+            await make_changes(self.db, changes)
+            self.gathered += staged
+            return
+        wiring = self.runtime.wiring
+        happened = {new_id(): each for each in staged}
         wanted = [
             NewEffect(event_id, reaction, lane=reaction.lane and f"{reaction.lane}:{kind}:{subject_id}")
-            for event_id, event in happened.items()
+            for event_id, (event, _) in happened.items()
             for kind, subject_id in (event.subject,)
             for reaction in wiring.reactions
             if type(event) in reaction.on
         ]
-        following = [
-            (each, event) for event in happened.values() for each in wiring.consequences if each.on is type(event)
-        ]
+        following = [(each, event) for event, _ in staged for each in wiring.consequences if each.on is type(event)]
         for consequence, event in following:
             changes += consequence.changes(event, self.now) if consequence.changes else ()
-        await insert_events(self.db, happened, wanted, changes=changes, actor=self.actor, now=self.now)
+        await insert_events(self.db, happened, wanted, changes=changes, now=self.now)
         for consequence, event in following:
             if consequence.run is not None:
                 await consequence.run(self, event)
@@ -209,8 +228,8 @@ class Work:
 
     async def apply(self) -> None:
         """Make the staged changes if there is no event to record."""
-        changes, events = self._take_staged()
-        if events:
+        changes, happened = self._take_staged()
+        if happened:
             raise RuntimeError("Staged events are written by record().")
         await make_changes(self.db, changes)
 
@@ -219,11 +238,31 @@ class Work:
         if self.staged:
             raise RuntimeError(f"{len(self.staged)} staged changes were neither recorded nor applied.")
 
-    def _take_staged(self) -> tuple[list[Change], list[Event]]:
+    def _take_staged(self) -> tuple[list[Change], list[Recorded]]:
         changes = [part for part in self.staged if isinstance(part, Change)]
-        events = [part for part in self.staged if isinstance(part, Event)]
+        happened = [part for part in self.staged if isinstance(part, Recorded)]
         self.staged.clear()
-        return changes, events
+        return changes, happened
+
+
+def recorded_together(verb: Verb[P, Result]) -> Verb[P, Result]:
+    """Let a verb make its changes as it goes, and store what it records at its end: one statement takes all lanes."""
+
+    @wraps(verb)
+    async def run(work: Work, /, *args: P.args, **kwargs: P.kwargs) -> Result:
+        if work.gathered is not None:
+            return await verb(work, *args, **kwargs)
+        work.gathered = gathered = list[Recorded]()
+        try:
+            result = await verb(work, *args, **kwargs)
+        finally:
+            work.gathered = None
+        work.staged += gathered
+        if gathered:
+            await work.record()
+        return result
+
+    return run
 
 
 class Done(Struct, frozen=True, kw_only=True):
@@ -315,6 +354,8 @@ class Reaction(EffectRules, frozen=True, kw_only=True):
 
     run: Callable[[Work, Effect], Awaitable[Outcome]]
     destination: Callable[[Work, Effect], Destination | None] | None = None
+    unless_done: Callable[[Work, Effect], Awaitable[None]] | None = None
+    """Runs in the transaction that says that an effect will not be done: it was given up, or has lost its meaning."""
 
 
 class Consequence(Struct, frozen=True, kw_only=True):

@@ -197,7 +197,7 @@ async def _put_back(runtime: Runtime, effect: Effect, refusal: Rejected, gate: G
             work.db, effect, reason=refusal.reason, delay=refusal.after, now=work.now, yields=not refusal.is_quick
         )
     if again is not None:
-        gate.wait(refusal, again, now=runtime.clock())
+        gate.wait(refusal, again, now=runtime.clock(), account=effect.tenant_id)
     return refusal.after
 
 
@@ -216,7 +216,7 @@ async def _settle(runtime: Runtime, effect: Effect, outcome: Outcome, gate: Gate
         case Waits(channel):
             return await _hold(runtime, effect, channel)
         case Skipped(reason):
-            settlement = Settlement(EffectEnding(effect, "skipped", error=reason))
+            settlement = _end_undone(runtime, effect, "skipped", reason)
         case Done(vendor_id=vendor_id, changes=changes, write=write):
             settlement = Settlement(EffectEnding(effect, "done", vendor_id=vendor_id), changes, write)
         case Expanded():
@@ -288,7 +288,7 @@ async def _expand(runtime: Runtime, effect: Effect, outcome: Expanded, gate: Gat
     ending = EffectEnding(effect, "done")
     next_in = await _store(runtime, Settlement(ending, outcome.changes, wanted=tuple(wanted)))
     for id_, refusal in refusals.items():
-        gate.wait(refusal, EffectAttempt(id_, round=0), now=runtime.clock())
+        gate.wait(refusal, EffectAttempt(id_, round=0), now=runtime.clock(), account=effect.tenant_id)
     return next_in
 
 
@@ -315,4 +315,11 @@ async def _hand_over(runtime: Runtime, effect: Effect, unknown: UnknownReaction)
 
 async def _bury(runtime: Runtime, effect: Effect, error: str) -> timedelta | None:
     log.warning("effect is dead", error=error)
-    return await _store(runtime, Settlement(EffectEnding(effect, "dead", error=error[:1000])))
+    return await _store(runtime, _end_undone(runtime, effect, "dead", error[:1000]))
+
+
+def _end_undone(runtime: Runtime, effect: Effect, state: str, error: str) -> Settlement:
+    reaction = runtime.wiring.reaction(effect.reaction)
+    follows = reaction.unless_done if reaction else None
+    write = (lambda work: follows(work, effect)) if follows else None
+    return Settlement(EffectEnding(effect, state, error=error), write=write)

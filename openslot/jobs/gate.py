@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from itertools import islice
 from random import uniform
 from uuid import UUID
 
@@ -59,6 +58,42 @@ class WaitingLine(Struct):
         return max(turn - now, CLOSEST)
 
 
+class FairLine(Struct):
+    """Who waits for room: those of one account one after the other, and the accounts in turns."""
+
+    by_account: dict[UUID | None, dict[EffectAttempt, None]] = field(default_factory=dict)
+    account_of: dict[EffectAttempt, UUID | None] = field(default_factory=dict)
+
+    def join(self, attempt: EffectAttempt, account: UUID | None) -> None:
+        """Come behind the others of one's account; if too many wait, the first of them is forgotten."""
+        line = self.by_account.setdefault(account, {})
+        line[attempt] = None
+        self.account_of[attempt] = account
+        if len(self.account_of) > MAX_WAITING:
+            self.leave(next(iter(line)))
+
+    def leave(self, attempt: EffectAttempt) -> None:
+        if attempt not in self.account_of:
+            return
+        account = self.account_of.pop(attempt)
+        del self.by_account[account][attempt]
+        if not self.by_account[account]:
+            del self.by_account[account]
+
+    def take(self, count: int) -> list[EffectAttempt]:
+        """Take so many out, of each account one in turn, beginning with the account that was not asked for longest."""
+        chosen = []
+        for _ in range(min(max(count, 0), len(self.account_of))):
+            account, line = next(iter(self.by_account.items()))
+            attempt = next(iter(line))
+            self.leave(attempt)
+            chosen.append(attempt)
+            if line:
+                # Behind all others.
+                self.by_account[account] = self.by_account.pop(account)
+        return chosen
+
+
 class TargetHealth(Struct):
     """What is known about a target: how well it has answered, how fast, what it is being sent now, and what waits."""
 
@@ -71,7 +106,7 @@ class TargetHealth(Struct):
     asked: "tuple[datetime, Rejected] | None" = None
     """When it has asked us to wait, why, and for how long."""
     line: WaitingLine = field(default_factory=WaitingLine)
-    waiting: dict[EffectAttempt, None] = field(default_factory=dict)
+    waiting: FairLine = field(default_factory=FairLine)
     called: dict[EffectAttempt, datetime] = field(default_factory=dict)
 
     @property
@@ -118,19 +153,13 @@ class TargetHealth(Struct):
         since, asked = self.asked
         return replace(asked, after=since + asked.after - now) if since <= now < since + asked.after else None
 
-    def wait(self, attempt: EffectAttempt) -> None:
-        """Remember an effect that was turned away, behind the others."""
-        self.waiting[attempt] = None
-        if len(self.waiting) > MAX_WAITING:
-            del self.waiting[next(iter(self.waiting))]
-
     def arrive(self, attempt: EffectAttempt) -> None:
         """Forget an effect that has come, because it was called or because its turn came."""
-        self.waiting.pop(attempt, None)
+        self.waiting.leave(attempt)
         self.called.pop(attempt, None)
 
     def call(self, *, now: datetime, at_least: int = 0) -> list[EffectAttempt]:
-        """Choose who may come before their turn, because there is room; whoever has waited longest comes first.
+        """Choose who may come before their turn, because there is room; accounts take turns.
 
         As many as there is room for if it is quick; otherwise `at_least` so many, if nobody is on their way.
         """
@@ -139,10 +168,8 @@ class TargetHealth(Struct):
         while self.called and now - next(iter(self.called.values())) > ARRIVES_WITHIN:
             del self.called[next(iter(self.called))]
         free = (self.allowance if self.is_quick else at_least) - self.inside - len(self.called)
-        chosen = list(islice(self.waiting, max(free, 0)))
+        chosen = self.waiting.take(free)
         self.called.update(dict.fromkeys(chosen, now))
-        for attempt in chosen:
-            del self.waiting[attempt]
         return chosen
 
 
@@ -270,10 +297,10 @@ class Gate:
         # Whoever was slow and has just answered quickly gets the next one, and is quick again after a few of them.
         self._called += place.health.call(now=now, at_least=int(answered is True and took <= QUICK))
 
-    def wait(self, refusal: Rejected, attempt: EffectAttempt, *, now: datetime) -> None:
+    def wait(self, refusal: Rejected, attempt: EffectAttempt, *, now: datetime, account: UUID | None = None) -> None:
         """Remember who was turned away, so that they are called as soon as there is room."""
         if refusal.waits_at is not None:
-            refusal.waits_at.wait(attempt)
+            refusal.waits_at.waiting.join(attempt, account)
             self._called += refusal.waits_at.call(now=now)
 
     def take_called(self) -> list[EffectAttempt]:

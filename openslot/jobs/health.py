@@ -50,6 +50,17 @@ class PeriodicRun(Struct, frozen=True, kw_only=True):
     result: str | None
 
 
+class FailedItem(Struct, frozen=True, kw_only=True):
+    """One of the many that a job or a consequence serves, for which it failed."""
+
+    job: str
+    item: str
+    error: str
+    failures: int
+    first_at: datetime
+    last_at: datetime
+
+
 class PeriodicHealth(Struct, frozen=True, kw_only=True):
     """How a periodic job stands: its last run, and when the next one is due."""
 
@@ -94,6 +105,16 @@ async def list_runs(db: Db) -> list[PeriodicRun]:
 async def list_failed(db: Db, periodic: Sequence[Periodic]) -> list[str]:
     """List the names of the periodic jobs of this version that have failed when they ran last."""
     return [row["name"] for row in await store.list_failed_runs(db, [job.name for job in periodic])]
+
+
+async def count_failed_items(db: Db) -> dict[str, int]:
+    """Count, by job, for how many of those that it serves it failed when it served them last."""
+    return {row["job"]: row["items"] for row in await store.count_failed_items(db)}
+
+
+async def list_failed_items(db: Db, *, limit: int) -> list[FailedItem]:
+    """List for whom jobs have failed, while others went on; the latest first."""
+    return [FailedItem(**row) for row in await store.list_failed_items(db, limit=limit)]
 
 
 async def list_health(db: Db, periodic: Sequence[Periodic], *, now: datetime) -> list[PeriodicHealth]:

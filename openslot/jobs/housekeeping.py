@@ -12,6 +12,8 @@ from openslot.jobs.batches import Batch, repeat, walk
 from openslot.jobs.gate import LONGEST_OF_SUSPECTS, TURNED_AWAY
 
 RUNS_KEPT_FOR = timedelta(days=30)
+# Longer than from one run of any job to the next.
+FAILED_ITEMS_KEPT_FOR = timedelta(days=3)
 SLIM = 2_000
 # In a minute: most of them are turned away again if their target is still slow.
 MAX_CALLED = 1_000
@@ -33,9 +35,11 @@ async def sweep_effects(work: Work) -> str:
 
 
 async def tidy_queue(work: Work) -> str:
-    """Remove empty lanes, and workers and periodic jobs that no longer exist."""
+    """Remove empty lanes, and workers, periodic jobs and faults of single items that no longer exist."""
     lanes = await repeat(lambda limit: store.delete_empty_lanes(work.db, limit=limit), size=SLIM)
-    await store.delete_absent(work.db, runs_before=work.now - RUNS_KEPT_FOR)
+    await store.delete_absent(
+        work.db, runs_before=work.now - RUNS_KEPT_FOR, failed_before=work.now - FAILED_ITEMS_KEPT_FOR
+    )
     return f"{lanes} lanes removed"
 
 

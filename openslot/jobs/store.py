@@ -1,6 +1,6 @@
 """The SQL of the worker: heartbeats, runs of periodic jobs, maintenance of lanes, and its health."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -28,6 +28,13 @@ returning true"""
 END_RUN = """
 update periodic_runs set finished_at = $2, status = $3, result = $4, failures = failures + ($3 = 'failed')::int
 where name = $1"""
+
+# In one order, so that two which fail for the same ones do not wait for each other.
+KEEP_FAILED = """
+with gone as (delete from failed_items where job = $1 and item = any($2::text[]))
+insert into failed_items as f (job, item, error, first_at, last_at)
+select $1, item, error, $5, $5 from unnest($3::text[], $4::text[]) as n (item, error) order by item
+on conflict (job, item) do update set error = excluded.error, failures = f.failures + 1, last_at = excluded.last_at"""
 
 # Lanes that are locked because something is joining them are skipped, to avoid deadlocks.
 DELETE_EMPTY_LANES = """
@@ -70,14 +77,21 @@ async def end_run(db: Db, job: Periodic, status: str, result: str, *, now: datet
     await db.execute(END_RUN, job.name, now, status, result)
 
 
+async def keep_failed(db: Db, job: str, *, served: Sequence[str], failed: Mapping[str, str], now: datetime) -> None:
+    """Write for which of the many a job has failed, and forget those for which it has not."""
+    await db.execute(KEEP_FAILED, job, served, list(failed), list(failed.values()), now)
+
+
 async def delete_empty_lanes(db: Db, *, limit: int) -> int:
     return count_of(await db.execute(DELETE_EMPTY_LANES, limit))
 
 
-async def delete_absent(db: Db, *, runs_before: datetime) -> None:
+async def delete_absent(db: Db, *, runs_before: datetime, failed_before: datetime) -> None:
     """Delete workers without a recent heartbeat and periodic jobs that no version has any more: few rows."""
     await db.execute("delete from worker_beats where beat_at < now() - interval '1 hour'")
     await db.execute("delete from periodic_runs where started_at < $1", runs_before)
+    # What is not tried again any more, because it is gone.
+    await db.execute("delete from failed_items where last_at < $1", failed_before)
 
 
 # Each state by its own index: finished effects are many times more numerous.
@@ -113,6 +127,9 @@ select reaction, count(*) as waiting from (
 where reaction <> all($1::text[]) group by reaction order by reaction"""
 COUNT_WORKERS = "select count(*) from worker_beats where beat_at > now() - interval '30 seconds'"
 LIST_FAILED_RUNS = "select name from periodic_runs where status = 'failed' and name = any($1) order by name"
+COUNT_FAILED_ITEMS = "select job, count(*) as items from failed_items group by job order by job"
+LIST_FAILED_ITEMS = """
+select job, item, error, failures, first_at, last_at from failed_items order by last_at desc, job, item limit $1"""
 LIST_RUNS = "select name, started_at, lateness_ms, status, result from periodic_runs order by name"
 
 
@@ -144,6 +161,15 @@ async def count_unknown(db: Db, known: Sequence[str]) -> list[Row]:
 async def count_workers(db: Db) -> int:
     """Count the workers with a heartbeat in the last 30 seconds."""
     return int(await db.fetchval(COUNT_WORKERS))
+
+
+async def count_failed_items(db: Db) -> list[Row]:
+    """Count, by job, for how many of those that it serves it failed when it served them last."""
+    return await db.fetch(COUNT_FAILED_ITEMS)
+
+
+async def list_failed_items(db: Db, *, limit: int) -> list[Row]:
+    return await db.fetch(LIST_FAILED_ITEMS, limit)
 
 
 async def list_failed_runs(db: Db, names: Sequence[str]) -> list[Row]:

@@ -17,7 +17,8 @@ from openslot.core.effects import LOOK_EVERY, take_abandoned, take_effects
 from openslot.core.events import CHANNEL, Effect
 from openslot.core.ids import new_id
 from openslot.core.migrate import direct_url
-from openslot.core.outages import OUTAGE, reason
+from openslot.core.outages import OUTAGE, is_lost, reason
+from openslot.core.queue_order import Ring
 from openslot.core.work import Periodic, Runtime
 from openslot.jobs import store
 from openslot.jobs.effects import Insistence, Unstored, run_effect
@@ -71,6 +72,7 @@ class Worker:
         self._places = runtime.settings.worker_concurrency
         self._max_taken = min(MAX_TAKEN, self._places // 2)
         self._gate = Gate(places=self._places)
+        self._ring = Ring()
         # By task: while one attempt hangs, another worker may have put the effect back, and this one taken it again.
         self._effects: dict[asyncio.Task[None], UUID] = {}
         self._periodic: dict[str, asyncio.Task[None]] = {}
@@ -129,10 +131,11 @@ class Worker:
                     look_for_abandoned_at = loop.time() + BEAT_EVERY.total_seconds()
                     await self._take_abandoned()
                 now = self._runtime.clock()
-                pool, limit = self._runtime.pool, self._max_taken
-                effects, due_at = await take_effects(pool, self.id, now=now, limit=limit)
+                # A quarter of it more is taken in turn.
+                pool, limit = self._runtime.pool, self._max_taken - self._max_taken // 5
+                effects, due_at = await take_effects(pool, self.id, now=now, limit=limit, ring=self._ring)
                 self._start(effects)
-                if len(effects) == limit:
+                if len(effects) >= limit:
                     continue
                 wait = min(due_at - now, wait) if due_at is not None else wait
             timer = self._wake_in(wait)
@@ -208,7 +211,7 @@ def _report(task: asyncio.Task[None]) -> None:
     """Report what could not even be stored: the effect or job is taken up again."""
     if task.cancelled() or (fault := task.exception()) is None:
         return
-    if isinstance(fault, DOWN):
+    if is_lost(fault):
         OUTAGE.begin(reason(fault))
     elif isinstance(fault, Unstored):
         log.warning("A result could not be stored before the stop; its effect is taken up again", error=str(fault))

@@ -9,11 +9,11 @@ from openslot.access import entry_store, limits
 from openslot.access import operations as access
 from openslot.access.door import enter, gate_of
 from openslot.access.entry_store import CredentialLookup, look_up
-from openslot.access.errors import LimitReached
+from openslot.access.errors import LimitReached, TooManyFailures
 from openslot.access.models import CredentialKind
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
-from openslot.core.errors import RateLimited, Refusal, Unauthorized
+from openslot.core.errors import Refusal, Unauthorized
 from openslot.core.ids import fingerprint
 from openslot.core.work import Runtime
 
@@ -64,7 +64,7 @@ async def test_one_key_from_a_blocked_and_an_open_address(runtime: Runtime, api_
     for _ in range(5):
         await limits.take(runtime.pool, gate_of(HERE), 5)
     fared = await asyncio.gather(*(lookup(runtime, api_key, address) for address in (HERE, THERE, HERE, THERE)))
-    assert fared == [RateLimited.__name__, "in, 59 left", RateLimited.__name__, "in, 58 left"]
+    assert fared == [TooManyFailures.__name__, "in, 59 left", TooManyFailures.__name__, "in, 58 left"]
     assert await runtime.pool.fetchval("select cardinality(stamps) from rate_log where bucket like 'key:%'") == 2
 
 

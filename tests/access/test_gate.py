@@ -29,6 +29,7 @@ async def test_five_wrong_keys_are_401_and_the_sixth_is_429(client: httpx2.Async
     assert [answer.status_code for answer in answers] == [401] * 5 + [429]
     assert 1 <= int(answers[-1].headers["retry-after"]) <= 60
     assert answers[-1].json() == {"error": "Too many failed authentications from this address"}
+    assert answers[-1].headers["x-error-code"] == "too_many_failed_authentications"
 
 
 @pytest.mark.parametrize("authorization", ["", "Bearer", "Bearer x", "Basic YTpi", "Bearer svc_live_short"])

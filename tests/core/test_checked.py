@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from openslot.contacts.schemas import PhoneOrNone, Tag
+from openslot.contacts.fields import PhoneOrNone, Tag
 from openslot.core.moments import Moment
 from openslot.core.text import CheckedText, EmailAddress, Name, Phone, PhoneFilter, describe_checked, read_checked
 from openslot.core.times import Zone

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core.config import Networks
+from openslot.core.config import Networks, Settings, environment_name
 from openslot.core.connecting import hide_password
 from openslot.core.environment import load_settings
 from openslot.core.errors import StartupError
@@ -95,6 +95,65 @@ def test_a_base_url_that_would_break_links_is_refused(url: str, fault: str) -> N
 )
 def test_a_base_url_may_end_with_a_slash(url: str, public: str) -> None:
     assert load_settings(environ={"OPENSLOT_BASE_URL": url}).public_url == public
+
+
+@pytest.mark.parametrize("field", Settings.__struct_fields__)
+def test_no_setting_is_refused_in_the_words_of_a_library(field: str) -> None:
+    name = environment_name(field)
+    for value in ("wrong value", "-1", "1" * 600):
+        try:
+            load_settings(environ={name: value})
+        except StartupError as refused:
+            said = str(refused)
+            assert not re.search(r"`|Expected|Invalid|matching|literal|appear|\.\.|got", said), said
+
+
+CODED = "write @ as %40, / as %2F, ? as %3F, # as %23, % as %25"
+
+
+@pytest.mark.parametrize("name", ["DATABASE_URL", "OPENSLOT_READ_DATABASE_URL", "OPENSLOT_DIRECT_DATABASE_URL"])
+@pytest.mark.parametrize(
+    ("url", "fault"),
+    [
+        ("postgresql://ann:s@cret@db/x", CODED),
+        ("postgresql://ann:s/cret@db/x", CODED),
+        ("postgresql://ann:s?cret@db/x", CODED),
+        ("postgresql://ann:s#cret@db/x", CODED),
+        ("postgresql://ann:s%cret@db/x", CODED),
+        ("postgresql://db:70000/x", "a port is a number from 1 to 65535"),
+        ("postgresql://db:0/x", "a port is a number from 1 to 65535"),
+        ("postgresql://db:abc/x", "a port is a number from 1 to 65535"),
+        ("postgresql://db:\u0663/x", "a port is a number from 1 to 65535"),
+        ("postgresql://one:1,two:zwei/x", "a port is a number from 1 to 65535"),
+        ("postgresql:///x?host=db&port=abc", "a port is a number from 1 to 65535"),
+        ("postgresql:///x?host=one,two&port=5432,70000", "a port is a number from 1 to 65535"),
+        ("mysql://db/x", "it must begin with postgresql://"),
+        ("host=db dbname=x", "it must begin with postgresql://"),
+        ("postgresql://[broken", "it is not a valid address"),
+    ],
+)
+def test_what_a_database_address_must_have_as_a_code_is_named_and_nothing_repeated(
+    name: str, url: str, fault: str
+) -> None:
+    with pytest.raises(StartupError) as refused:
+        load_settings(environ={name: url})
+    assert str(refused.value).startswith(f"{name} is wrong: ")
+    assert str(refused.value).endswith(f"{fault}.")
+    assert "cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgres://ann:s%40cret@db:5432/x?sslmode=require",
+        "postgresql://postgres@/openslot?host=/run/x&port=5432",
+        "postgresql:///x?host=/run/x",
+        "postgresql://ann:secret@one:5432,two:5433/x",
+        "postgresql://ann:a:b@[::1]:5432/x",
+    ],
+)
+def test_addresses_of_databases_are_accepted_as_they_are_written(url: str) -> None:
+    assert load_settings(environ={"DATABASE_URL": url}).database_url == url
 
 
 def test_a_pooler_is_refused_without_the_address_of_the_database_itself() -> None:
@@ -203,3 +262,10 @@ def test_settings_of_plans_are_whole_or_refused(given: dict[str, str], fault: st
     with pytest.raises(StartupError, match=f"^{fault}") as refused:
         load_settings(environ=given)
     assert "123456789" not in str(refused.value)
+
+
+@pytest.mark.parametrize("port", ["abc", "0", "70000", "5432,x", "8_0"])
+def test_the_drivers_own_variable_for_the_port_is_checked_too(port: str, tmp_path: Path) -> None:
+    with pytest.raises(StartupError, match=r"^PGPORT is wrong: a port is a number from 1 to 65535"):
+        load_settings(environ={"PGPORT": port}, dotenv=tmp_path / "no")
+    assert load_settings(environ={"PGPORT": "5433,5434"}, dotenv=tmp_path / "no").port == 8000

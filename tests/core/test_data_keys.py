@@ -60,7 +60,7 @@ async def test_links_outlive_the_key_that_sealed_when_they_were_sent(settings: S
 
 
 async def test_a_key_that_does_not_fit_stops_the_start_with_one_sentence(runtime: Runtime, settings: Settings) -> None:
-    with pytest.raises(StartupError, match="The secret key does not match this database: use the key"):
+    with pytest.raises(StartupError, match="The secret key does not match this database: copy"):
         async with open_runtime(msgspec.structs.replace(settings, secret_key=OLD)):
             pass
     async with open_runtime(msgspec.structs.replace(settings, secret_key=f"{OLD},{runtime.secrets.keys[0]}")) as other:

@@ -8,12 +8,14 @@ import pytest
 from openslot.core.inventory import known_objects, read_inventory
 from openslot.core.migrate import known_migrations
 from tests.support.databases import new_database
+from tests.support.ladder import take_down_ladder
 
 
 @pytest.fixture(scope="module")
 async def opened(postgres: str) -> AsyncIterator[asyncpg.Connection]:
     """A connection to a migrated database of these tests' own."""
     async with new_database(postgres) as url:
+        await take_down_ladder(url)
         connection = await asyncpg.connect(url)
         yield connection
         await connection.close()

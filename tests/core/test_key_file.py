@@ -135,14 +135,14 @@ def test_the_variable_is_blamed_only_if_it_is_set(setting: str, tmp_path: Path) 
 def test_a_file_that_cant_be_read_or_created_is_named_too(tmp_path: Path) -> None:
     (tmp_path / "secret.key").symlink_to(tmp_path / "gone" / "key")
     with pytest.raises(StartupError, match=r"secret\.key can't be used: it can't be read \(No such file"):
-        load_secrets(None, tmp_path)
+        load_secrets(None, tmp_path, is_first=True)
     (tmp_path / "file").write_text("not a directory")
     with pytest.raises(StartupError, match=r"secret\.key can't be used: it can't be created \(Not a directory\)"):
-        load_secrets(None, tmp_path / "file" / "data")
+        load_secrets(None, tmp_path / "file" / "data", is_first=True)
 
 
 def test_a_file_that_is_broken_while_the_service_runs_leaves_the_keys_as_they_were(tmp_path: Path) -> None:
-    secrets = load_secrets(None, tmp_path)
+    secrets = load_secrets(None, tmp_path, is_first=True)
     before = secrets.keys
     for content, _ in MALFORMED[:-1]:
         (tmp_path / "secret.key").write_bytes(content or b"")

@@ -44,6 +44,24 @@ def test_a_link_says_where_it_leads() -> None:
         assert "<bdi" not in render(same), same
 
 
+def test_of_new_accounts_only_addresses_are_links_and_no_words() -> None:
+    def show(text: str) -> str:
+        return str(render(text, shows_addresses=True))
+
+    start = '<a href="https://evil.example/login" rel="nofollow noopener" target="_blank"><bdi dir="ltr">'
+    link = f"{start}https://evil.example/login</bdi></a>"
+    assert show("[**Your** bank](https://evil.example/login) now") == (
+        f'<p dir="auto"><strong>Your</strong> bank {link} now</p>'
+    )
+    shown = show("[https://bank.example](https://evil.example/login)")
+    assert shown == f'<p dir="auto">https://bank.example {link}</p>'
+    for same in ("<https://evil.example/login>", "[evil.example/login](https://evil.example/login)"):
+        assert show(same) == f'<p dir="auto">{link}</p>'
+    assert '">mara@a.example</bdi></a>' in show("[write](mailto:mara@a.example)")
+    assert show("**a** b") == '<p dir="auto"><strong>a</strong> b</p>'
+    assert show("a\n[]()") == str(render("a\n[]()"))
+
+
 LINKS = {
     "https://a.example": "a.example",
     "https://a.example:8443/x#y": "a.example",
@@ -95,6 +113,10 @@ TRICKS = [
     "[x](/logout)",
     "[x](#top)",
     "[x](https://bank.example@evil.example)",
+    "[x]()",
+    "[x]( )",
+    "[x](<>)",
+    "a [**b**]() c",
 ]
 
 
@@ -102,6 +124,11 @@ TRICKS = [
 def test_another_link_is_refused_when_it_is_saved_and_is_text_when_it_is_shown(text: str) -> None:
     assert "<a" not in render(text)
     assert "https:// or mailto:" in (find_fault(text) or "")
+
+
+def test_a_link_without_a_target_is_shown_as_it_was_typed_and_named() -> None:
+    assert str(render("a [**b**]() c")) == '<p dir="auto">a [<strong>b</strong>]() c</p>'
+    assert str(find_fault("[x]()")).endswith(", not ()")
 
 
 def test_what_is_no_link_is_no_fault() -> None:

@@ -5,12 +5,16 @@ from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
+from msgspec.structs import replace
 
+from openslot.core.config import Settings
 from openslot.core.db import open_pool
 from openslot.core.errors import StartupError
 from openslot.core.ids import new_id
 from openslot.core.migrate import known_migrations, migrate
 from openslot.core.profiles import JOBS
+from openslot.doctor.database import look_at_database
+from openslot.wiring import WIRING
 from tests.support.databases import database_at
 
 pytestmark = pytest.mark.own_database
@@ -48,6 +52,23 @@ async def test_a_database_that_is_ahead_is_left_as_it_is(database_url: str) -> N
     await run(database_url, "insert into migrations (name, checksum) values ('9999_future.sql', 'x')")
 
     assert await migrate(database_url) == []
+
+
+async def test_what_is_ahead_is_counted_and_only_the_last_named(database_url: str, settings: Settings) -> None:
+    await run(database_url, "insert into migrations select '9' || n || '_x.sql', 'x' from generate_series(100, 150) n")
+    found = await look_at_database(replace(settings, database_url=database_url), WIRING, is_asleep=False)
+    (told,) = (finding.meaning for finding in found if finding.name == "migrations")
+
+    assert told == (
+        "A newer version of Openslot has used the database, which is ahead by 51 migrations, the last is 9150_x. "
+        "This version works with it."
+    )
+
+
+async def test_tables_of_an_extension_are_nobody_elses_program(empty_url: str) -> None:
+    await run(empty_url, "create table spatial (id int); alter extension plpgsql add table spatial")
+
+    assert len(await migrate(empty_url)) == len(known_migrations())
 
 
 async def test_a_version_that_knows_a_migration_less_starts_on_the_database_of_the_newer_one(database_url: str) -> None:

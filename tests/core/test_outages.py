@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 import sys
 from collections.abc import Iterator
 from io import StringIO
@@ -13,8 +14,12 @@ import structlog
 
 from openslot.core import log as logs
 from openslot.core import outages
+from openslot.core.db import PoolClosedError, PoolTimeoutError
 from openslot.core.environment import load_settings
+from openslot.core.errors import Internal, Unavailable
 from openslot.core.outages import EVERY, Outage, is_lost
+from openslot.core.turns import TurnTimeoutError
+from openslot.http.errors import translate
 from tests.support.ports import held_port
 
 GONE = asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation")
@@ -75,7 +80,17 @@ def test_a_lost_connection_is_told_once_a_minute(told: StringIO) -> None:
     assert events(told) == ["A connection to the database was lost"] * 2
 
 
-async def refused() -> BaseException:
+def test_what_the_database_refuses_is_told_once_a_minute(told: StringIO) -> None:
+    clock = Clock()
+    outage = Outage(clock=clock)
+    for _ in range(130):
+        outage.mention(asyncpg.LockNotAvailableError("canceling statement due to lock timeout"))
+        clock.now += 1
+    outage.mention(GONE)
+    assert events(told) == [*["database unavailable"] * 3, "A connection to the database was lost"]
+
+
+async def refused() -> Exception:
     with held_port() as port, pytest.raises(ConnectionRefusedError) as found:
         await asyncpg.connect(f"postgresql://127.0.0.1:{port}/nowhere", timeout=60)
     return found.value
@@ -91,6 +106,21 @@ async def test_what_is_lost_is_told_from_other_exceptions() -> None:
     assert not is_lost(asyncpg.InterfaceError("the server expects 2 arguments for this query, 1 was passed"))
     assert not is_lost(asyncpg.UniqueViolationError("twice"))
     assert not is_lost(None)
+
+
+async def test_only_the_databases_own_errors_mean_that_it_is_unavailable() -> None:
+    own = (
+        *(await refused(), GONE, PoolTimeoutError("none was free"), TurnTimeoutError("others had their turn")),
+        *(PoolClosedError("the connections are being closed"), asyncpg.QueryCanceledError("statement timeout")),
+        *(asyncpg.ReadOnlySQLTransactionError("standby"), asyncpg.DiskFullError("no space left")),
+    )
+    others = (
+        *(OSError("File name too long"), TimeoutError(), ConnectionResetError(), FileNotFoundError("x")),
+        *(socket.gaierror(-2, "Name or service not known"), asyncpg.InterfaceError("invalid input for argument $1")),
+    )
+
+    assert {type(translate(each)) for each in own} == {Unavailable}
+    assert {type(translate(each)) for each in others} == {Internal}
 
 
 def test_only_exceptions_of_a_lost_database_lose_their_tracebacks(told: StringIO) -> None:

@@ -17,6 +17,7 @@ from tests.core.sealed_endpoints import add_endpoint, rotate_endpoint
 PLAIN = {
     "calendar_channels.token_hash": "a fingerprint",
     "calendar_feeds.token_hash": "a hash",
+    "email_codes.asked_by": "a signature",
     "email_codes.hash": "a signature",
     "address_changes.hash": "a fingerprint",
     "address_changes.password_digest": "a digest of a hash",

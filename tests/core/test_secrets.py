@@ -45,7 +45,7 @@ def test_a_weak_key_is_refused_at_the_start(configured: str, tmp_path: Path) -> 
 
 
 def test_a_key_that_was_put_into_the_file_since_opens_at_once(tmp_path: Path) -> None:
-    running = load_secrets(None, tmp_path)
+    running = load_secrets(None, tmp_path, is_first=True)
     before = running.seal("before")
     rotate_key_file(tmp_path / "secret.key")
     started = load_secrets(None, tmp_path)
@@ -69,7 +69,7 @@ def test_keys_from_the_setting_stay_as_they_are(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [None, b"", b"short\n", b"\xff" * 40])
 def test_a_file_that_holds_no_keys_takes_none_away(content: bytes | None, tmp_path: Path) -> None:
-    running = load_secrets(None, tmp_path)
+    running = load_secrets(None, tmp_path, is_first=True)
     sealed, path = running.seal("token"), tmp_path / "secret.key"
     path.unlink()
     if content is not None:
@@ -98,7 +98,7 @@ def test_a_key_is_found_by_a_name_that_tells_nothing_about_it() -> None:
 
 
 def test_a_key_that_was_put_into_the_file_since_is_found(tmp_path: Path) -> None:
-    running = load_secrets(None, tmp_path)
+    running = load_secrets(None, tmp_path, is_first=True)
     new, old = rotate_key_file(tmp_path / "secret.key")
     found = running.find(name_of(new))
 

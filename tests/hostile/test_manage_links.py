@@ -53,6 +53,8 @@ MAY_WRITE_LINKS = {
     # The provider of payments leads the invitee back to it.
     "openslot.payments.operations",
     "openslot.payments.public_api",
+    # The page of the link itself: whoever reads it has the link.
+    "openslot.web.booking_page.manage",
     "openslot.web.booking_page.view",
     "openslot.webhooks.schemas",
 }

@@ -17,7 +17,6 @@ HALF = {
     "half a request line": (b"GET /api", LATE_HEAD),
     "half a head": (HEAD + b"X-Half: ", LATE_HEAD),
     "a head without its last line": (HEAD, LATE_HEAD),
-    "one empty line": (b"\r\n", LATE_HEAD),
     "a head and no body": (LENGTH, LATE_BODY),
     "half a body": (LENGTH + b"{", LATE_BODY),
     "half a chunk": (CHUNKED + b"100\r\n{", LATE_BODY),

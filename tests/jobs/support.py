@@ -27,6 +27,12 @@ async def forget_run(runtime: Runtime, job: Periodic) -> None:
     )
 
 
+async def list_failed(runtime: Runtime, job: str) -> dict[str, str]:
+    """Tell for whom a job has failed, and why."""
+    rows = await runtime.pool.fetch("select item, error from failed_items where job = $1 order by item", job)
+    return {row["item"]: row["error"] for row in rows}
+
+
 async def states(runtime: Runtime) -> list[str]:
     return [row["state"] for row in await runtime.pool.fetch("select state from effects order by no")]
 

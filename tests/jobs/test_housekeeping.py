@@ -131,17 +131,17 @@ async def test_a_held_effect_that_somebody_is_at_is_neither_waited_for_nor_overt
 
 
 async def test_an_empty_lane_is_removed_unless_somebody_is_joining_it(runtime: Runtime) -> None:
-    await runtime.pool.execute("insert into lanes values ('a', 0), ('b', 0), ('c', 1)")
+    await runtime.pool.execute("insert into lanes values ('x', 0), ('y', 0), ('z', 1)")
     reaction = runtime.wiring.reactions[0]
     async with runtime.transaction(OPERATOR) as work:
         await work.record(Poked(thing=new_id()))
         event_id = await work.db.fetchval("select id from events")
-        await insert_effects(work.db, [NewEffect(event_id, reaction, lane="b")], now=work.now)
+        await insert_effects(work.db, [NewEffect(event_id, reaction, lane="y")], now=work.now)
         async with asyncio.timeout(60):
             assert await run_job(runtime, TIDY) == "1 lanes removed"
 
     rows = await runtime.pool.fetch("select lane, unfinished from lanes where length(lane) = 1 order by 1")
-    assert {row["lane"]: row["unfinished"] for row in rows} == {"b": 1, "c": 1}
+    assert {row["lane"]: row["unfinished"] for row in rows} == {"y": 1, "z": 1}
     assert await run_job(runtime, TIDY) == "0 lanes removed"
 
 
