@@ -11,7 +11,7 @@ from openslot.access.door import network_of
 from openslot.accounts.store import LOCK_TIME
 from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import EventTypeRef, SlotInputs
-from openslot.availability.store import WAIT_LIST, condition_of
+from openslot.availability.store import PENDING, UNCONFIRMED, UNCONFIRMED_SEAT, WAIT_LIST, condition_of
 from openslot.core.db import Db, count_of
 from openslot.core.errors import Refusal
 from openslot.core.events import Change
@@ -135,13 +135,21 @@ select max(expires_at) from (
     union all
     select t.expires_at from claim_seats t join claims c on c.id = t.claim_id
     where t.holder = $1 and c.host_no = $2 and c.starts_at < $4 and c.ends_at > $3) held"""
-LIVE_HOLDS = f"""
-select c.event_type_id, c.starts_at, c.expires_at from claims c
-where c.host_no = $1 and c.starts_at >= $2 and c.starts_at < $3 and c.active and c.kind = 'hold' and c.expires_at > $4
+# Until when what waits is kept: by itself, for its payment, or for its host.
+KEPT_UNTIL = f"""(
+    select max(coalesce(p.held_until, r.lapses_at)) from bookings b
+    left join payments p on p.booking_id = b.id left join booking_requests r on r.booking_id = b.id
+    where {PENDING} and """
+LIST_UNCONFIRMED = f"""
+select c.event_type_id, c.starts_at, coalesce(c.expires_at, {KEPT_UNTIL} b.claim_id = c.id)) as kept_until
+from claims c
+where c.host_no = $1 and c.starts_at >= $2 and c.starts_at < $3 and c.active
+  and (c.expires_at is null or c.expires_at > $4) and c.id <> $5 and {UNCONFIRMED}
 union all
-select c.event_type_id, c.starts_at, t.expires_at from claims c join claim_seats t on t.claim_id = c.id
+select c.event_type_id, c.starts_at, coalesce(t.expires_at, {KEPT_UNTIL} b.seat_id = t.id))
+from claims c join claim_seats t on t.claim_id = c.id
 where c.host_no = $1 and c.starts_at >= $2 and c.starts_at < $3 and c.active and c.kind = 'session'
-  and t.active and t.holder is not null and t.holder <> '{WAIT_LIST}' and t.expires_at > $4"""
+  and t.active and (t.expires_at is null or t.expires_at > $4) and t.id <> $5 and {UNCONFIRMED_SEAT}"""
 
 HOSTS_WITH_EXPIRED_HOLDS = """
 select host_no from claims where active and kind in ('hold', 'offer') and expires_at <= $1
@@ -161,10 +169,12 @@ class Held(Struct, frozen=True, kw_only=True):
     ends_at: datetime
 
 
-class LiveHold(Struct, frozen=True, kw_only=True):
+class Unconfirmed(Struct, frozen=True, kw_only=True):
+    """A time that is taken and not confirmed: a hold, an unpaid booking, a request, or an offer of a wait list."""
+
     event_type_id: UUID
     starts_at: datetime
-    expires_at: datetime
+    kept_until: datetime | None
 
 
 class Locked(NamedTuple):
@@ -328,8 +338,11 @@ async def find_last_hold(
     return found
 
 
-async def list_live_holds(db: Db, host_no: int, *, since: datetime, until: datetime, now: datetime) -> list[LiveHold]:
-    return [LiveHold(**row) for row in await db.fetch(LIVE_HOLDS, host_no, since, until, now)]
+async def list_unconfirmed(
+    db: Db, host_no: int, *, since: datetime, until: datetime, now: datetime, without: UUID
+) -> list[Unconfirmed]:
+    """List what is taken of a host's time and not confirmed, without one claim or seat."""
+    return [Unconfirmed(**row) for row in await db.fetch(LIST_UNCONFIRMED, host_no, since, until, now, without)]
 
 
 def span_of(inputs: SlotInputs, starts_at: datetime) -> tuple[datetime, datetime, datetime]:

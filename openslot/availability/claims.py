@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.accounts.store import try_lock_host
-from openslot.availability import claim_store, holds, store, team_claims, team_store
+from openslot.availability import claim_store, holds, shares, store, team_claims, team_store
 from openslot.availability.claim_store import Held, Locked
 from openslot.availability.errors import HoldNotFound, InvalidStartTime, SlotUnavailable
 from openslot.availability.explain import explain_start
@@ -37,7 +38,9 @@ from openslot.event_types.rules import is_offered
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 from openslot.jobs.batches import repeat
+from openslot.jobs.each import serve_each
 
+EXPIRE = "claims.expire"
 KindOf = Callable[[EventType], ClaimKind]
 
 
@@ -117,12 +120,12 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
         raise SlotUnavailable
     await flags.check_enabled(work, FlagKey.BOOKING_HOLDS, user_id=found.inputs.event_type.owner_id)
     await holds.check_again(work, found, starts_at, holder=holder)
-    held = await holds.check_limits(work, found, starts_at)
     expires_at = work.now + timedelta(minutes=10)
     taken = _take(work, found, starts_at, kind=ClaimKind.HOLD, expires_at=expires_at, holder=holder)
+    await shares.spend_time(work, taken)
     await work.apply()
-    await holds.check_share(work, found, starts_at, held)
-    return Hold(id=taken.seat_id or taken.claim_id, expires_at=expires_at)
+    await shares.check(work, taken)
+    return Hold(id=taken.own_id, expires_at=expires_at)
 
 
 async def drop_hold(work: Work, hold_id: UUID) -> None:
@@ -198,9 +201,9 @@ async def _keep(work: Work, which: EventTypeRef, starts_at: datetime, held: Held
         raise SlotUnavailable
     if held.seat_id is not None:
         work.stage(claim_store.keep_seat(held.seat_id))
-        return _claimed(found, held.claim_id, held.seat_id, starts_at, held.ends_at)
+        return replace(_claimed(found, held.claim_id, held.seat_id, starts_at, held.ends_at), was_held=True)
     work.stage(claim_store.keep_claim(held.claim_id, found.inputs, starts_at, kind=kind_of(event_type)))
-    return _claimed(found, held.claim_id, None, starts_at)
+    return replace(_claimed(found, held.claim_id, None, starts_at), was_held=True)
 
 
 async def _judge(
@@ -329,15 +332,15 @@ def _claimed(
         starts_at=starts_at,
         ends_at=ends_at or starts_at + found.inputs.duration,
         link=found.link,
+        found=found,
     )
 
 
 async def expire_holds(work: Work) -> str:
     """Deactivate expired holds, one host and one transaction at a time."""
-    expired = 0
-    for host_no in await claim_store.list_hosts_with_expired_holds(work.db, now=work.now, limit=1000):
-        expired += await _expire_holds_of(work.runtime, host_no)
-    return f"{expired} holds expired"
+    hosts = await claim_store.list_hosts_with_expired_holds(work.db, now=work.now, limit=1000)
+    expired = await serve_each(work, EXPIRE, hosts, partial(_expire_holds_of, work.runtime))
+    return f"{sum(expired.results)} holds expired"
 
 
 async def _expire_holds_of(runtime: Runtime, host_no: int) -> int:
@@ -369,6 +372,6 @@ async def erase_some(work: Work, host: User, limit: int) -> int:
 
 
 AVAILABILITY_JOBS = (
-    Periodic(name="claims.expire", expression="* * * * *", run=expire_holds, transaction="none"),
+    Periodic(name=EXPIRE, expression="* * * * *", run=expire_holds, transaction="none"),
     Periodic(name="claims.tidy", expression="3-59/5 * * * *", run=tidy_claims, transaction="none"),
 )

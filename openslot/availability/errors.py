@@ -37,12 +37,15 @@ class HoldLimitExceeded(RateLimited):
 
 
 class DayHoldLimitExceeded(RateLimited):
-    """So many times of the host's day are held that no other can be held now; it can be booked."""
+    """So many times of the host's day are held, unpaid or requested that no other can be now."""
 
     code = "day_hold_limit_exceeded"
 
     def __init__(self, *, retry_after: int) -> None:
-        super().__init__(Text("Too many times on this day are held"), retry_after=retry_after)
+        super().__init__(
+            Text("Too many times on this day are taken and not confirmed yet: choose another day, or try again later"),
+            retry_after=retry_after,
+        )
 
 
 class SlotRecentlyHeld(RateLimited):

@@ -217,6 +217,17 @@ class Claimed(Struct, frozen=True, kw_only=True):
     replaced: Mapping[UUID, UUID] = {}
     """Who hosts it now instead of whom."""
 
+    found: "SlotContext | None" = None
+    """What decided about it."""
+
+    was_held: bool = False
+    """Whether the caller's own hold has become it."""
+
+    @property
+    def own_id(self) -> UUID:
+        """What nobody else has of it: the seat of a session, or the time."""
+        return self.seat_id or self.claim_id
+
 
 class Weeks(Struct, frozen=True, kw_only=True):
     """The same local time in several weeks in a row, whose host is locked: which of them can be booked."""

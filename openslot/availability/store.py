@@ -18,7 +18,6 @@ from openslot.core.db import Db, Row
 from openslot.core.ids import fingerprint
 from openslot.core.times import ceil_second, floor_second
 from openslot.event_types.link_store import LINKS
-from openslot.event_types.models import EventType
 from openslot.event_types.rules import LONGEST_MINUTES
 from openslot.event_types.store import EVENT_TYPES, to_record
 from openslot.schedules.models import OutOfOffice
@@ -28,7 +27,15 @@ WAIT_LIST = "wait list"
 """What holds a seat that is offered to the wait list, where others have an address."""
 
 MAX_OFFERS = 100
-"""How many event types of a host are looked at for the share of holds, the held one first."""
+"""How many event types of a host are looked at for the share of a day, the one that is asked for first."""
+
+# What is taken and not confirmed: holds, unpaid bookings, requests, and offers of a wait list. The claims of a team's
+# request, and seats, are like those of a booking: only that says what it waits for.
+PENDING = "b.status in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION')"
+UNCONFIRMED = f"""(c.kind in ('hold', 'payment', 'request', 'offer') or c.kind = 'booking' and exists (
+    select from booking_hosts h join bookings b on b.id = h.booking_id where h.claim_id = c.id and {PENDING}))"""
+UNCONFIRMED_SEAT = f"""(t.holder is not null or exists (
+    select from bookings b where b.seat_id = t.id and {PENDING}))"""
 
 _HOST = """u.no as host_no, u.name as host_name, u.username as host_username, u.zone as host_zone,
        u.left_at as host_left_at"""
@@ -101,10 +108,10 @@ cross join lateral (
       and c.starts_at < to_timestamp($2::bigint) + interval '8 days') counted""",
 )
 OF_TEAM = _write_setting(TEAM_COLUMNS, TEAM_TABLES)
-# The same as if nothing were held, for all that a host offers, and as it is.
+# For all that a host offers, as it is, and as if nothing were taken that is not confirmed.
 OF_HOST = f"{SETTING}e.owner_id = $5 and e.active and e.team_id is null order by e.id <> $6, e.id limit {MAX_OFFERS}"
-OF_HOST_WITHOUT_HOLDS = OF_HOST.replace("c.active", "c.active and c.kind <> 'hold'").replace(
-    "t.active", f"t.active and (t.holder is null or t.holder = '{WAIT_LIST}')"
+OF_HOST_CONFIRMED = OF_HOST.replace("c.active", f"c.active and not {UNCONFIRMED}").replace(
+    "t.active", f"t.active and not {UNCONFIRMED_SEAT}"
 )
 # Whether a number is connected on a channel by which the event type reminds people or follows up.
 SENDS_MESSAGES = """
@@ -154,15 +161,22 @@ async def find_setting(
 
 
 async def list_settings(
-    db: Db, event_type: EventType, *, asked_from: datetime, asked_until: datetime, now: datetime, with_holds: bool
+    db: Db,
+    owner_id: UUID,
+    *,
+    first: UUID,
+    asked_from: datetime,
+    asked_until: datetime,
+    now: datetime,
+    is_confirmed: bool,
 ) -> list[models.SlotInputs]:
-    """Read what decides about a span for all that an event type's host offers, in each duration.
+    """Read what decides about a span for all that a host offers, one event type first, in each duration.
 
-    It is read as it is, or as if nothing were held.
+    It is read as it is, or as if nothing were taken that is not confirmed.
     """
-    statement = OF_HOST if with_holds else OF_HOST_WITHOUT_HOLDS
+    statement = OF_HOST_CONFIRMED if is_confirmed else OF_HOST
     asked = floor_second(asked_from), ceil_second(asked_until) + LONGEST_MINUTES * 60
-    rows = await db.fetch(statement, *asked, now, None, event_type.owner_id, event_type.id)
+    rows = await db.fetch(statement, *asked, now, None, owner_id, first)
     found = (_to_context(row, now).inputs for row in rows)
     return [replace(each, minutes=minutes) for each in found for minutes in each.event_type.all_durations]
 

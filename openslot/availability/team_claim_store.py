@@ -7,9 +7,10 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.access.door import network_of
-from openslot.availability.claim_store import REFUSALS, LiveHold, span_of
+from openslot.availability.claim_store import KEPT_UNTIL, REFUSALS, Unconfirmed, span_of
 from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import ClaimedHost, ClaimKind, SlotInputs
+from openslot.availability.store import PENDING, UNCONFIRMED, UNCONFIRMED_SEAT
 from openslot.core.db import Db
 from openslot.core.events import Change
 from openslot.teams.models import HostRole
@@ -54,19 +55,22 @@ select max(expires_at) from (
     union all
     select t.expires_at from claim_seats t join claims c on c.id = t.claim_id
     where t.holder = $1 and c.event_type_id = $2 and c.starts_at < $4 and c.ends_at > $3) held"""
-LIVE_HOLDS = """
-select event_type_id, starts_at, expires_at from claims
-where event_type_id = $1 and starts_at >= $2 and starts_at < $3 and active and kind = 'hold' and holder is not null
-  and expires_at > $4
+# Of each meeting the claim of its organizer, which alone has a holder, and by which its booking is found.
+LIST_UNCONFIRMED = f"""
+select c.event_type_id, c.starts_at, coalesce(c.expires_at, {KEPT_UNTIL} b.claim_id = c.id)) as kept_until
+from claims c
+where c.event_type_id = $1 and c.starts_at >= $2 and c.starts_at < $3 and c.active and c.id <> $5
+  and (c.kind = 'hold' and c.holder is not null and c.expires_at > $4
+       or exists (select from bookings b where b.claim_id = c.id and b.seat_id is null and {PENDING}))
 union all
-select c.event_type_id, c.starts_at, t.expires_at from claims c join claim_seats t on t.claim_id = c.id
-where c.event_type_id = $1 and c.starts_at >= $2 and c.starts_at < $3 and c.active and t.active
-  and t.holder is not null and t.expires_at > $4"""
-
-HELD_CLAIMS = """
-select id from claims
-where host_no = any($1) and starts_at < $3 and ends_at > $2 and active and kind = 'hold' and seats = 1
-  and expires_at > $4"""
+select c.event_type_id, c.starts_at, coalesce(t.expires_at, {KEPT_UNTIL} b.seat_id = t.id))
+from claims c join claim_seats t on t.claim_id = c.id
+where c.event_type_id = $1 and c.starts_at >= $2 and c.starts_at < $3 and c.active and t.active and t.id <> $5
+  and (t.expires_at is null or t.expires_at > $4) and {UNCONFIRMED_SEAT}"""
+UNCONFIRMED_CLAIMS = f"""
+select c.id from claims c
+where c.host_no = any($1) and c.starts_at < $3 and c.ends_at > $2 and c.active and c.seats = 1
+  and (c.expires_at is null or c.expires_at > $4) and {UNCONFIRMED}"""
 
 
 class HeldTeam(Struct, frozen=True, kw_only=True):
@@ -169,14 +173,15 @@ async def find_last_hold(
     return found
 
 
-async def list_live_holds(
-    db: Db, event_type_id: UUID, *, since: datetime, until: datetime, now: datetime
-) -> list[LiveHold]:
-    return [LiveHold(**row) for row in await db.fetch(LIVE_HOLDS, event_type_id, since, until, now)]
+async def list_unconfirmed(
+    db: Db, event_type_id: UUID, *, since: datetime, until: datetime, now: datetime, without: UUID
+) -> list[Unconfirmed]:
+    """List what is taken of a team's event type and not confirmed, without one claim or seat."""
+    return [Unconfirmed(**row) for row in await db.fetch(LIST_UNCONFIRMED, event_type_id, since, until, now, without)]
 
 
-async def list_held_claims(
+async def list_unconfirmed_claims(
     db: Db, numbers: Collection[int], *, since: datetime, until: datetime, now: datetime
 ) -> list[UUID]:
-    """List the claims of holds on some hosts, whatever they are held for; seats that are held in sessions are not."""
-    return [row["id"] for row in await db.fetch(HELD_CLAIMS, list(numbers), since, until, now)]
+    """List what is taken of some hosts and not confirmed, whatever it is taken for; seats in sessions are not."""
+    return [row["id"] for row in await db.fetch(UNCONFIRMED_CLAIMS, list(numbers), since, until, now)]

@@ -7,14 +7,13 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from openslot.accounts.store import lock_hosts
-from openslot.availability import claim_store, holds, team_claim_store, team_session_store, team_sessions
+from openslot.availability import claim_store, holds, shares, team_claim_store, team_session_store, team_sessions
 from openslot.availability.errors import HoldNotFound, SlotUnavailable
 from openslot.availability.models import ById, Claimed, ClaimedHost, ClaimKind, Code, EventTypeRef, Hold, Weeks
 from openslot.availability.slots import is_askable, repeat_weekly
 from openslot.availability.team_groups import keep_most
 from openslot.availability.team_hosts import list_free, team_of
 from openslot.availability.team_slots import judge_hosts, judge_team, list_wanted
-from openslot.availability.team_store import reread_hosts
 from openslot.availability.team_taking import check_start, claimed, find, judge, rehost, take
 from openslot.core.errors import Invalid
 from openslot.core.times import get_zone
@@ -89,7 +88,6 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
         raise SlotUnavailable
     await flags.check_enabled(work, FlagKey.BOOKING_HOLDS, user_id=found.inputs.event_type.owner_id)
     await holds.check_again(work, found, starts_at, holder=holder)
-    held = await holds.check_limits(work, found, starts_at)
     expires_at = work.now + HOLD_LASTS
     judged = found, free
     taken = await team_sessions.sit_down(work, which, starts_at, judged, expires_at=expires_at, holder=holder)
@@ -97,15 +95,10 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
         work.stage(team_claim_store.insert_held(taken.hosts))
     for each in taken.chosen:
         ledger.assign(work, each.group, each.choice, each.asked, AssignmentReason.HELD, hold_id=taken.claim_id)
+    await shares.spend_time(work, taken)
     await work.apply()
-    if len(held) >= holds.ALWAYS:
-        day, first, until = holds.day_of(found.inputs, starts_at)
-        left = await find(work, which, first, until=until)
-        numbers = team_of(left).hosts.keys()
-        closing = await team_claim_store.list_held_claims(work.db, numbers, since=first, until=until, now=work.now)
-        open_ = await reread_hosts(work.db, left, numbers, starts=(first, until), changing=closing)
-        holds.check_team_share(work, open_.inputs, left.inputs, day, held)
-    return Hold(id=taken.seat_id or taken.claim_id, expires_at=expires_at)
+    await shares.check(work, taken)
+    return Hold(id=taken.own_id, expires_at=expires_at)
 
 
 async def drop_hold(work: Work, hold_id: UUID) -> None:
@@ -185,4 +178,4 @@ async def _keep(work: Work, which: EventTypeRef, starts_at: datetime, hold_id: U
     if held.seat_id is not None:
         return team_sessions.keep_seat(work, found, held)
     work.stage(*team_claim_store.keep_claims(held.hosts, found.inputs, starts_at))
-    return claimed(found, starts_at, held.hosts, hold_id=hold_id)
+    return claimed(found, starts_at, held.hosts, hold_id=hold_id, was_held=True)

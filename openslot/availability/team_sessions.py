@@ -131,7 +131,15 @@ def keep_seat(work: Work, found: SlotContext, held: HeldTeam) -> Claimed:
         raise TypeError("the hold has no seat")
     work.stage(claim_store.keep_seat(seat_id))
     work.stage(*team_session_store.join(held.hosts, seats=found.inputs.event_type.seats, expires_at=None))
-    return claimed(found, held.starts_at, held.hosts, seat_id=seat_id, hold_id=session_id, ends_at=held.ends_at)
+    return claimed(
+        found,
+        held.starts_at,
+        held.hosts,
+        seat_id=seat_id,
+        hold_id=session_id,
+        ends_at=held.ends_at,
+        was_held=True,
+    )
 
 
 async def leave(work: Work, hosts: Sequence[ClaimedHost], seat_id: UUID) -> OtherSeats:

@@ -59,6 +59,8 @@ join lateral (
 # What the user $1 owns, and what they host of teams' event types of others.
 OWNED = "bookings b where b.host_id = $1"
 HOSTED = "booking_hosts h join bookings b on b.id = h.booking_id where h.user_id = $1 and b.host_id <> $1"
+# A team's booking that its owner does not host is a colleague's; only bookings of teams have rows of hosts.
+MINE = "coalesce((select bool_or(h.user_id = $1) from booking_hosts h where h.booking_id = b.id), true)"
 OWN_OR_HOSTED = f"(select b.* from {OWNED} union all select b.* from {HOSTED}) b"
 COUNT = f"((select count(*) from {OWNED} and {{matching}}) + (select count(*) from {HOSTED} and {{matching}}))"
 # Each of the two is read in the order of its index, as far as the page needs it.
@@ -68,20 +70,29 @@ FIRST = f"""
                   (select b.* from {HOSTED} and {{matching}} order by {{order}} limit {{most}})) b
  order by {{order}} limit {{limit}}) b"""
 COUNT_UPCOMING = COUNT.format(matching=VIEWS[AgendaView.UPCOMING])
+COUNT_OWN_UPCOMING = COUNT.format(matching=f"{VIEWS[AgendaView.UPCOMING]} and {MINE}")
 COUNT_REQUESTS = f"(select count(*) from booking_requests r where {WAITS_FOR})"
 KEPT_COUNT = """
 (select coalesce(sum(n.bookings), 0)::bigint from booking_counts n where n.host_id = $1 and n.status = '{status}')
 + (select count(*) from booking_hosts h join bookings b on b.id = h.booking_id
    where h.user_id = $1 and b.host_id <> $1 and b.status = '{status}')"""
+COLLEAGUES = f"""
+(select count(*) from event_types e join bookings b on b.event_type_id = e.id
+ where e.owner_id = $1 and e.team_id is not null and b.host_id = $1 and b.status = '{{status}}' and not {MINE})"""
 # Without a filter nothing is counted that the database has counted already.
 COUNTS = {
     AgendaView.UPCOMING: "{upcoming}",
     AgendaView.PAST: KEPT_COUNT.format(status="CONFIRMED") + " - {upcoming}",
     AgendaView.CANCELLED: KEPT_COUNT.format(status="CANCELLED"),
 }
+STORED = {AgendaView.PAST: "CONFIRMED", AgendaView.CANCELLED: "CANCELLED"}
+COUNTS_OF_MINE = {
+    view: f"{count} - {COLLEAGUES.format(status=STORED[view])}" if view in STORED else count
+    for view, count in COUNTS.items()
+}
 PAGE = f"""
 select u.upcoming, u.requests, t.total, p.*
-from (select {COUNT_UPCOMING} as upcoming, {COUNT_REQUESTS} as requests offset 0) u
+from (select {{upcoming}} as upcoming, {COUNT_REQUESTS} as requests offset 0) u
 cross join lateral (select {{count}} as total) t
 left join lateral (
     select {AGENDA.columns}
@@ -95,7 +106,7 @@ SEARCH = """
 BETWEEN = f"""
 select {AGENDA.columns} from {
     FIRST.format(
-        matching="b.status = 'CONFIRMED' and b.starts_at >= $2 and b.starts_at < $3",
+        matching=f"b.status = 'CONFIRMED' and b.starts_at >= $2 and b.starts_at < $3 and {MINE}",
         order="b.starts_at, b.id",
         most="$4",
         limit="$4",
@@ -126,11 +137,13 @@ async def list_page(
 ) -> AgendaPage:
     conditions, arguments = _write_conditions(wanted, first=5)
     view = wanted.view
-    matching = " and ".join([VIEWS[view], *conditions])
-    count = COUNT.format(matching=matching) if conditions else COUNTS[view].format(upcoming="u.upcoming")
+    matching = " and ".join([VIEWS[view], *conditions, *([] if wanted.of_teams else [MINE])])
+    counts = COUNTS if wanted.of_teams else COUNTS_OF_MINE
+    count = COUNT.format(matching=matching) if conditions else counts[view].format(upcoming="u.upcoming")
+    upcoming = COUNT_UPCOMING if wanted.of_teams else COUNT_OWN_UPCOMING
     order = ORDERS[view]
     first = FIRST.format(matching=matching, order=order, most="$3::bigint + $4", limit="$3 offset $4")
-    statement = PAGE.format(count=count, first=first, order=order)
+    statement = PAGE.format(upcoming=upcoming, count=count, first=first, order=order)
     rows = await db.fetch(statement, host_id, now, limit, offset, *arguments)
     entries = [AGENDA.read(row) for row in rows if row["id"] is not None]
     head = rows[0]

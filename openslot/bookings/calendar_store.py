@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from openslot.bookings.agenda_store import OWN_OR_HOSTED
+from openslot.bookings.agenda_store import MINE, OWN_OR_HOSTED
 from openslot.bookings.models import CalendarMeeting, HostTime, NamedSpan, SessionSeat
 from openslot.core.db import Db
 from openslot.core.rows import Rows
@@ -19,6 +19,9 @@ MEETINGS = Rows(
         "team_name": "(select t.name from teams t where t.id = e.team_id)",
         # What the owner has written for themselves.
         "private_notes": "case when b.host_id = $1 then left(b.private_notes, 300) end",
+        "colleagues": f"""case when {MINE} then array[]::text[] else array(
+            select u.name from booking_hosts h join users u on u.id = h.user_id
+            where h.booking_id = b.id order by h.role = 'host', u.no) end""",
     },
 )
 # A meeting lasts a day at most, so the index on starts finds those that reach into the span. The bookings of a group
@@ -29,12 +32,13 @@ select {MEETINGS.columns} from (
            row_number() over (partition by b.claim_id order by b.created_at, b.id) as place
     from {OWN_OR_HOSTED}
     where b.status = 'CONFIRMED' and b.ends_at > $2 and b.starts_at < $3
-      and b.starts_at > $2::timestamptz - interval '1 day') b
+      and b.starts_at > $2::timestamptz - interval '1 day' and ($4 or {MINE})) b
 join event_types e on e.id = b.event_type_id
 where b.place = 1 order by b.starts_at, b.id"""
 # A host without an offer has no hours, but may be away or busy.
 HOST_TIME = f"""
-select {SCHEDULES.columns}, away.*, busy.*, unread.* from users u
+select {SCHEDULES.columns}, away.*, busy.*, unread.*, exists (
+    select from event_types e where e.owner_id = u.id and e.team_id is not null) as owns_teams from users u
 cross join lateral (
     select array_agg(date_part('epoch', o.starts_at)::bigint) as away_from,
            array_agg(date_part('epoch', o.ends_at)::bigint) as away_until, array_agg(o.reason) as away_reason
@@ -58,8 +62,10 @@ where b.claim_id = $2 and b.status = 'CONFIRMED' and (b.host_id = $1 or exists (
 order by b.created_at, b.id limit 200"""
 
 
-async def list_meetings(db: Db, host_id: UUID, *, since: datetime, until: datetime) -> list[CalendarMeeting]:
-    return [MEETINGS.read(row) for row in await db.fetch(BETWEEN, host_id, since, until)]
+async def list_meetings(
+    db: Db, host_id: UUID, *, since: datetime, until: datetime, of_teams: bool
+) -> list[CalendarMeeting]:
+    return [MEETINGS.read(row) for row in await db.fetch(BETWEEN, host_id, since, until, of_teams)]
 
 
 async def find_host_time(db: Db, host_id: UUID, *, since: datetime, until: datetime, now: datetime) -> HostTime:
@@ -70,6 +76,7 @@ async def find_host_time(db: Db, host_id: UUID, *, since: datetime, until: datet
         away=list(map(NamedSpan, row["away_from"] or (), row["away_until"] or (), row["away_reason"] or ())),
         busy=list(map(NamedSpan, row["busy_from"] or (), row["busy_until"] or (), row["busy_source"] or ())),
         unread=row["unread_sources"] or [],
+        owns_teams=row["owns_teams"],
     )
 
 

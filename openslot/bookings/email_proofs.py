@@ -7,8 +7,9 @@ from msgspec.structs import replace
 
 from openslot.access import email_codes
 from openslot.bookings import rules
-from openslot.bookings.errors import EmailCodeInvalid, EmailVerificationRequired
+from openslot.bookings.errors import EmailCodeInvalid, EmailCodeNotSent, EmailVerificationRequired
 from openslot.bookings.models import BookingWanted, EmailProof
+from openslot.core.text import fold_ascii
 from openslot.core.work import Runtime, Work
 from openslot.event_types.models import EventType
 
@@ -20,8 +21,8 @@ async def check(work: Work, event_type: EventType, wanted: BookingWanted) -> Non
     if not event_type.requires_email_verification or rules.is_host(work.actor):
         return
     proof, invitee = wanted.email_proof, wanted.invitee
-    if proof is None or proof.email.lower() != invitee.email.lower():
-        raise EmailVerificationRequired(event_type.id, invitee, wanted.email_code)
+    if proof is None or fold_ascii(proof.email) != fold_ascii(invitee.email):
+        raise EmailVerificationRequired(event_type.id, invitee, wanted.email_code, host_id=event_type.owner_id)
     if proof.code_id is not None and not await email_codes.use_code(work, proof.code_id, event_type.id, invitee.email):
         raise EmailCodeInvalid
 
@@ -34,11 +35,16 @@ async def settle(runtime: Runtime, refused: EmailVerificationRequired, *, from_a
     """
     event_type_id, invitee, entered = refused.event_type_id, refused.invitee, (refused.email_code or "").strip()
     if not entered:
-        await email_codes.send_code(
-            runtime, event_type_id, invitee.email, locale=invitee.locale, from_address=from_address
+        wait = await email_codes.send_code(
+            runtime,
+            event_type_id,
+            invitee.email,
+            host_id=refused.host_id,
+            locale=invitee.locale,
+            from_address=from_address,
         )
-        raise refused
-    code_id = await email_codes.try_code(runtime, event_type_id, invitee.email, entered)
+        raise EmailCodeNotSent(refused, wait) if wait else refused
+    code_id = await email_codes.try_code(runtime, event_type_id, invitee.email, entered, from_address=from_address)
     if code_id is None:
         raise EmailCodeInvalid
     return EmailProof(invitee.email, code_id)

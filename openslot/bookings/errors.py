@@ -1,7 +1,7 @@
 """What bookings refuse."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from openslot.availability.errors import SlotUnavailable
@@ -66,10 +66,10 @@ class RequestNotOpen(Conflict):
 
 
 class BookingNotConfirmed(Conflict):
-    """The booking waits for its host, and its time can't be changed until then."""
+    """The booking waits for its host or its payment, and its time can't be changed until then."""
 
     code = "booking_not_confirmed"
-    message = Text("The host has not confirmed this booking yet")
+    message = Text("This booking is not confirmed yet")
 
 
 class RescheduleByHostOnly(Conflict):
@@ -96,15 +96,30 @@ class InviteeLimitReached(Conflict):
 
 
 class EmailVerificationRequired(Forbidden):
-    """The host asks invitees to prove their email address; a code was sent to it, unless it was sent enough of them."""
+    """The host asks invitees to prove their email address; a code was sent to it."""
 
     code = "email_verification_required"
     message = Text("Enter the code that was sent to this email address")
 
-    def __init__(self, event_type_id: UUID, invitee: Invitee, email_code: str | None) -> None:
+    def __init__(self, event_type_id: UUID, invitee: Invitee, email_code: str | None, *, host_id: UUID) -> None:
         super().__init__()
         self.details = {"emailCode": "is required: it was sent to the email address of the invitee"}
         self.event_type_id, self.invitee, self.email_code = event_type_id, invitee, email_code
+        self.host_id = host_id
+
+
+class EmailCodeNotSent(EmailVerificationRequired):
+    """The same, and no new code was sent, because enough were; `retry_after` tells when one can be."""
+
+    retry_after: int
+    message = Text(
+        "No new code was sent, because the limit for this email address is reached: enter the last code, or ask later"
+    )
+
+    def __init__(self, refused: EmailVerificationRequired, wait: timedelta) -> None:
+        super().__init__(refused.event_type_id, refused.invitee, refused.email_code, host_id=refused.host_id)
+        self.details = {"emailCode": "is required: no new code was sent, because enough were; the last one may be used"}
+        self.retry_after = -int(-wait.total_seconds() // 1)
 
 
 class EmailCodeInvalid(Invalid):

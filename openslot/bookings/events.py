@@ -62,6 +62,8 @@ class BookingCreated(BookingEvent, frozen=True, kw_only=True):
     type: ClassVar[str] = "booking.created"
     skipped: tuple[datetime, ...] = ()
     """The weeks of its series that were not free."""
+    is_reserved: bool = False
+    """Whether its invitee is mailed whatever others cause: it was paid, or its invitee's network has mailed few."""
 
 
 class BookingRequested(BookingEvent, frozen=True, kw_only=True):

@@ -12,13 +12,13 @@ from openslot.availability.errors import SlotUnavailable
 from openslot.availability.explain import explain_start
 from openslot.availability.models import ByBooking, ClaimedHost
 from openslot.availability.team_hosts import choose_hosts, list_free, team_of
-from openslot.bookings import errors, host_store, hosts, operations, request_store, requests, rules, store
+from openslot.bookings import errors, host_store, hosts, operations, request_store, requests, rules, store, strangers
 from openslot.bookings.events import BookingReassigned, BookingRequestReassigned
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, RequestState, Status
 from openslot.contacts import operations as contacts
 from openslot.core.actor import ActorKind
 from openslot.core.errors import Invalid, require
-from openslot.core.work import Work
+from openslot.core.work import Work, recorded_together
 from openslot.event_types.errors import EventTypeNotFound
 from openslot.i18n import Text
 from openslot.teams import hosting
@@ -170,6 +170,9 @@ async def _replace(
         claimed = await team_claims.replace_host(work, which, booking.starts_at, taken, leaving, named=to_user)
     except SlotUnavailable:
         raise (errors.NoOtherHost if to_user is None else errors.HostNotFree) from None
+    if why is AssignmentReason.REASSIGNED:
+        people = [email for each in together for email in (each.booking.invitee_email, *each.booking.guests)]
+        await strangers.spend_mail(work, details.booking.host_id, people[0], people[1:])
     changed = [replace(each.booking, sequence=each.booking.sequence + 1, updated_at=work.now) for each in together]
     await hosts.change(work, changed, taken, claimed, why)
     work.stage(store.update_reassigned(changed))
@@ -191,6 +194,7 @@ async def cancel_upcoming(work: Work, host: User, *, reason: str) -> list[UUID]:
     return list((await release_some(work, host, reason=reason, limit=None)).cancelled)
 
 
+@recorded_together
 async def release_some(work: Work, host: User, *, reason: str, limit: int | None) -> Released:
     """End some or all of what somebody who leaves has to do.
 

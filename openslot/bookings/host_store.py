@@ -64,15 +64,16 @@ with given as (
 ), asked as (
     update booking_requests set host_id = $1 where booking_id = any($2))
 update message_consents set host_id = $1 where booking_id = any($2)"""
-# Why somebody else's booking or request was ended names whoever was not there any more.
-FORGET_NAME = """
-with hosted as (
-    select h.booking_id, u.name from booking_hosts h join users u on u.id = h.user_id where u.id = $1
-), asked as (
-    update booking_requests r set reason = null from hosted h
-    where r.booking_id = h.booking_id and position(h.name in r.reason) > 0)
-update bookings b set cancel_reason = null from hosted h
-where b.id = h.booking_id and b.host_id <> $1 and position(h.name in b.cancel_reason) > 0"""
+# Why somebody else's booking or request was ended may name whoever was not there any more, in either composition.
+REASONS = """
+select b.id, b.cancel_reason, r.reason as request_reason from booking_hosts h join bookings b on b.id = h.booking_id
+left join booking_requests r on r.booking_id = b.id
+where h.user_id = $1 and b.host_id <> $1 and exists (
+    select from unnest($2::text[]) n
+    where position(n in b.cancel_reason) > 0 or position(n in r.reason) > 0)"""
+FORGET_REASONS = """
+with asked as (update booking_requests set reason = null where booking_id = any($2))
+update bookings set cancel_reason = null where id = any($1)"""
 # Bookings that somebody else owns keep a claim, which takes nobody's time, when their organizer is erased: those of a
 # session the same one, with their seats.
 KEEP_CLAIMS = """
@@ -187,9 +188,22 @@ async def is_manager(db: Db, event_type_id: UUID, user_id: UUID) -> bool:
     return bool(await db.fetchval(statement, event_type_id, user_id))
 
 
-async def forget_name(db: Db, user_id: UUID) -> None:
-    """Remove the name of a host who is erased from what others' bookings say of why they were cancelled."""
-    await db.execute(FORGET_NAME, user_id)
+class EndedBooking(Struct, frozen=True, kw_only=True):
+    """Why a booking, and the request for it, ended."""
+
+    id: UUID
+    cancel_reason: str | None
+    request_reason: str | None
+
+
+async def list_reasons(db: Db, user_id: UUID, texts: Sequence[str]) -> list[EndedBooking]:
+    """List why bookings of other owners that somebody hosts have ended, where one of the texts is in it."""
+    return [EndedBooking(**row) for row in await db.fetch(REASONS, user_id, texts)]
+
+
+async def forget_reasons(db: Db, *, booking_ids: Sequence[UUID], request_ids: Sequence[UUID]) -> None:
+    """Remove why bookings, and why requests for some, have ended."""
+    await db.execute(FORGET_REASONS, booking_ids, request_ids)
 
 
 async def keep_claims(db: Db, user_id: UUID, limit: int) -> int:

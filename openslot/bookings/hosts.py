@@ -6,10 +6,12 @@ A group session counts once, however many seats of it are booked: the ledger kno
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
+from unicodedata import normalize
 from uuid import UUID
 
 from msgspec.structs import replace
 
+from openslot.accounts.models import User
 from openslot.accounts.store import lock_hosts
 from openslot.availability import claims, team_claims, team_sessions
 from openslot.availability.models import Claimed, ClaimedHost, EventTypeRef
@@ -17,10 +19,11 @@ from openslot.bookings import host_store
 from openslot.bookings.events import BookingEvent
 from openslot.bookings.host_store import HostsOfBookings
 from openslot.bookings.models import Booking, BookingDetails
+from openslot.core.text import mentions
 from openslot.core.work import Work
 from openslot.event_types.models import EventType
 from openslot.teams import hosting, ledger
-from openslot.teams.models import AssignmentReason, BookingHost, CreditReason
+from openslot.teams.models import AssignmentReason, BookingHost, CreditReason, Replacement
 
 INVITEE = "invitee"
 
@@ -150,18 +153,13 @@ async def change(
     if not claimed.replaced:
         return
     work.stage(host_store.replace_hosts([each.id for each in bookings], claimed.replaced))
-    chosen = {each.group.id: each for each in claimed.chosen}
+    asked = {each.group.id: each.asked for each in claimed.chosen}
+    groups: dict[UUID, dict[UUID, UUID]] = {}
     for each in before:
         if each.user_id in claimed.replaced and each.group_id is not None:
-            await ledger.move(
-                work,
-                meeting_of(bookings[0]),
-                each.group_id,
-                from_user=each.user_id,
-                to_user=claimed.replaced[each.user_id],
-                reason=reason,
-                asked=chosen[each.group_id].asked,
-            )
+            groups.setdefault(each.group_id, {})[each.user_id] = claimed.replaced[each.user_id]
+    replaced = (Replacement(group_id=id_, hosts=hosts, asked=asked[id_]) for id_, hosts in groups.items())
+    await ledger.move(work, meeting_of(bookings[0]), *replaced, reason=reason)
 
 
 async def count_no_show(work: Work, event_type: EventType, booking: Booking) -> None:
@@ -174,7 +172,17 @@ async def count_no_show(work: Work, event_type: EventType, booking: Booking) -> 
         await ledger.reverse(work, meeting_of(booking), CreditReason.NO_SHOW)
 
 
-async def erase_some(work: Work, user_id: UUID, limit: int) -> int:
+async def erase_some(work: Work, host: User, limit: int) -> int:
     """Take somebody whose account is deleted out of some past bookings of other owners, and return how many."""
-    await host_store.forget_name(work.db, user_id)
-    return await host_store.keep_claims(work.db, user_id, limit)
+    await _forget_name(work, host)
+    return await host_store.keep_claims(work.db, host.id, limit)
+
+
+async def _forget_name(work: Work, host: User) -> None:
+    """Remove reasons of others' cancelled bookings that name somebody as whole words."""
+    spelled = {normalize(form, host.name) for form in ("NFC", "NFD")} | {host.name}
+    found = await host_store.list_reasons(work.db, host.id, list(spelled))
+    booking_ids = [each.id for each in found if mentions(each.cancel_reason or "", host.name)]
+    request_ids = [each.id for each in found if mentions(each.request_reason or "", host.name)]
+    if booking_ids or request_ids:
+        await host_store.forget_reasons(work.db, booking_ids=booking_ids, request_ids=request_ids)

@@ -269,6 +269,8 @@ class AgendaFilter(Struct, frozen=True, kw_only=True):
     """Part of an invitee's name or email address."""
     slug: str = ""
     """The event type; empty: all."""
+    of_teams: bool = False
+    """Whether what colleagues host of the owner's event types of teams belongs to it, too."""
     span: Span = Span()
 
 
@@ -347,6 +349,8 @@ class CalendarMeeting(Struct, frozen=True, kw_only=True):
     team_name: str | None
     private_notes: str | None
     """Their beginning, for the panel."""
+    colleagues: tuple[str, ...]
+    """Who hosts it, if it is not the one who reads."""
 
 
 class SessionSeat(Struct, frozen=True, kw_only=True):
@@ -375,6 +379,8 @@ class HostTime(Struct, frozen=True, kw_only=True):
     busy: list[NamedSpan]
     unread: list[str]
     """The calendars that could not be read for too long, which close all times."""
+    owns_teams: bool
+    """Whether event types of teams are theirs."""
 
 
 class HostCalendar(Struct, frozen=True, kw_only=True):
@@ -384,6 +390,8 @@ class HostCalendar(Struct, frozen=True, kw_only=True):
     away: list[NamedSpan]
     busy: list[NamedSpan]
     unread: list[str]
+    owns_teams: bool
+    """Whether colleagues may host what is theirs."""
 
 
 LEFT = Text("%(host)s is no longer with %(organization)s")

@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.availability import claims
+from openslot.availability import claims, shares
 from openslot.availability.models import Claimed, ClaimKind
 from openslot.bookings import (
     agenda_store,
@@ -20,6 +20,7 @@ from openslot.bookings import (
     rules,
     search_store,
     store,
+    strangers,
 )
 from openslot.bookings.events import (
     BookingCancelled,
@@ -77,21 +78,30 @@ async def create_pending(work: Work, wanted: BookingWanted) -> BookingDetails:
     check_for(work, event_type, wanted)
     await email_proofs.check(work, event_type, wanted)
     await check_invitee(work, event_type, wanted.invitee.email)
+    await strangers.spend_for(work, event_type.owner_id, wanted)
     if _kind_of(work, event_type) is not ClaimKind.BOOKING:
-        pending = rules.draft(claimed, None, wanted, actor=work.actor, now=work.now)
-        _stage_insert(work, pending, claimed, wanted)
-        details = BookingDetails(pending, event_type, None, hosts.show(claimed.hosts))
-        if pending.status is Status.PENDING_CONFIRMATION:
-            await requests.begin(work, details)
-        else:
-            await work.apply()
-        return details
+        return await _begin_pending(work, claimed, wanted)
     contact = await find_contact(work, event_type, wanted)
     booking = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
     booking = await locate(work, booking)
     _stage_insert(work, booking, claimed, wanted)
     details = BookingDetails(booking, event_type, contact, hosts.show(claimed.hosts))
-    await work.record(hosts.tell(work, BookingCreated, details))
+    is_reserved = await strangers.reserve_confirmation(work)
+    await work.record(hosts.tell(work, BookingCreated, details, is_reserved=is_reserved))
+    return details
+
+
+async def _begin_pending(work: Work, claimed: Claimed, wanted: BookingWanted) -> BookingDetails:
+    """Write a booking that waits for its payment or its host, within what may wait of a day."""
+    await shares.spend_time(work, claimed, email=wanted.invitee.email)
+    pending = rules.draft(claimed, None, wanted, actor=work.actor, now=work.now)
+    _stage_insert(work, pending, claimed, wanted)
+    details = BookingDetails(pending, claimed.event_type, None, hosts.show(claimed.hosts))
+    if pending.status is Status.PENDING_CONFIRMATION:
+        await requests.begin(work, details)
+    else:
+        await work.apply()
+    await shares.check(work, claimed, email=wanted.invitee.email, is_booked=True)
     return details
 
 
@@ -208,6 +218,7 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
     if moved.claim_id != booking.claim_id:
         # A seat in another session: the link belongs to those who sit there.
         moved = await locate(work, moved)
+    await strangers.spend_mail(work, moved.host_id, moved.invitee_email, moved.guests)
     work.stage(store.update_moved(moved))
     now = replace(details, booking=moved, event_type=claimed.event_type, hosts=hosts.show(claimed.hosts))
     event = hosts.tell(
@@ -365,9 +376,9 @@ async def check_invitee(work: Work, event_type: EventType, email: str, *, bookin
         raise errors.InviteeLimitReached
 
 
-async def erase_some(work: Work, host_id: UUID, limit: int) -> int:
+async def erase_some(work: Work, host: User, limit: int) -> int:
     """Delete some bookings of a host whose account is deleted, and return how many; nobody is notified."""
-    return await store.delete_some(work.db, host_id, limit) or await hosts.erase_some(work, host_id, limit)
+    return await store.delete_some(work.db, host.id, limit) or await hosts.erase_some(work, host, limit)
 
 
 async def list_agenda(work: Work, host: User, wanted: AgendaFilter, *, page: int = 1, limit: int = 20) -> AgendaPage:

@@ -63,7 +63,9 @@ async def confirm(work: Work, details: BookingDetails, *, payment: Payment | Non
         updated_at=work.now,
     )
     work.stage(store.update_confirmed(booking))
-    await work.record(hosts.tell(work, BookingCreated, replace(details, booking=booking, contact=contact)))
+    # Whoever has paid, or was confirmed by the host, is told in any case.
+    confirmed = replace(details, booking=booking, contact=contact)
+    await work.record(hosts.tell(work, BookingCreated, confirmed, is_reserved=True))
     return booking
 
 

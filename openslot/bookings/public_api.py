@@ -1,4 +1,4 @@
-"""The public side: what a host offers, and to book, hold and manage without a key."""
+"""The public side: what a host offers, and to hold and reschedule without a key."""
 
 from functools import partial
 from typing import Annotated
@@ -12,17 +12,17 @@ from openslot.availability import operations as availability
 from openslot.availability.api import DurationMinutes, EndDate, StartDate, Timezone, check_days
 from openslot.availability.models import ById, ByPage
 from openslot.availability.schemas import ShownSlots, show_open
-from openslot.bookings import operations, requests, schemas, series
+from openslot.bookings import operations, requests, schemas
 from openslot.bookings.errors import BookingNotConfirmed, BookingNotFound
 from openslot.bookings.links import read_manage_token
 from openslot.bookings.models import BookingRef
-from openslot.bookings.rules import can_change
 from openslot.core.config import Settings
 from openslot.core.ids import parse_id
 from openslot.core.text import LINE
 from openslot.core.times import iso
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
+from openslot.event_types.errors import EventTypeNotFound
 from openslot.event_types.schemas import ShownHost, ShownHostPage, ShownOffer, show_host, show_offered
 from openslot.routing import Query, RateLimit, Request, Success, delete, get, post
 
@@ -81,7 +81,7 @@ async def create_hold(work: Work, request: Request, data: schemas.HoldBody) -> s
 
     No booking needs a hold: where one is refused with 429, book without it.
     """
-    which = ById(parse_id(data.event_type_id), data.token, data.duration_minutes)
+    which = ById(parse_id(data.event_type_id, EventTypeNotFound), data.token, data.duration_minutes)
     held = await claims.hold(work, which, data.start_time, holder=request.address)
     return schemas.CreatedHold(hold_id=str(held.id), expires_at=iso(held.expires_at))
 
@@ -93,29 +93,6 @@ async def delete_hold(work: Work, hold_id: UUID) -> Success:
     return Success()
 
 
-@get("/manage/{token}", summary="Get a booking by its manage link")
-async def get_managed_booking(work: Work, token: str) -> schemas.ManagedBooking:
-    """Get the booking that a manage link belongs to."""
-    ref = BookingRef(read_manage_token(work.runtime, token), None)
-    try:
-        details, host = await operations.get_with_host(work, ref)
-    except BookingNotFound:
-        return schemas.show_requested(*await requests.get_with_host(work, ref.id))
-    return schemas.show_managed(details, host, can_change=can_change(details.booking, now=work.now))
-
-
-@post("/manage/{token}/cancel", summary="Cancel a booking by its manage link")
-async def cancel_managed_booking(work: Work, token: str, data: schemas.CancelBody | None = None) -> Success:
-    """Cancel the booking that a manage link belongs to, or its whole series, or withdraw what waits for the host."""
-    ref = BookingRef(read_manage_token(work.runtime, token), None)
-    cancel = series.cancel_series if data and data.series else operations.cancel_booking
-    try:
-        await cancel(work, ref, reason=data.reason if data else None)
-    except BookingNotFound:
-        await requests.withdraw(work, ref.id)
-    return Success()
-
-
 @post("/manage/{token}/reschedule", summary="Reschedule a booking by its manage link")
 async def reschedule_managed_booking(work: Work, token: str, data: schemas.RescheduleBody) -> Success:
     """Reschedule the booking that a manage link belongs to, at most 10 times in 24 hours."""
@@ -123,6 +100,7 @@ async def reschedule_managed_booking(work: Work, token: str, data: schemas.Resch
     try:
         await operations.reschedule_booking(work, ref, data.new_start_time, reason=data.reason)
     except BookingNotFound:
-        await requests.get_with_host(work, ref.id)
+        if await operations.find_pending_with_host(work, ref.id) is None:
+            await requests.get_with_host(work, ref.id)
         raise BookingNotConfirmed from None
     return Success()

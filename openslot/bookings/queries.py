@@ -48,15 +48,19 @@ async def get_changeable(work: Work, user: User, booking_id: UUID) -> BookingDet
 
 async def get_ref(work: Work, user: User, booking_id: UUID) -> BookingRef:
     """Name a booking that somebody owns or hosts, in order to change it."""
-    details = await get_changeable(work, user, booking_id)
-    return BookingRef(booking_id, details.booking.host_id, by=user.id)
+    await get_changeable(work, user, booking_id)
+    # It may get another owner before it is locked; who may change it is looked at again then.
+    return BookingRef(booking_id, None, by=user.id)
 
 
-async def read_calendar(work: Work, host: User, days: Days) -> HostCalendar:
-    """Read what takes place on some days of the host's zone, and when the host can be booked, is away or busy."""
+async def read_calendar(work: Work, host: User, days: Days, *, of_teams: bool = False) -> HostCalendar:
+    """Read what takes place on some days of the host's zone, and when the host can be booked, is away or busy.
+
+    What colleagues host of the host's event types of teams belongs to it only if it is asked for.
+    """
     spans = spans_of(days, get_zone(host.zone))
     since, until = at_second(spans[0][0]), at_second(spans[-1][1])
-    meetings = await calendar_store.list_meetings(work.db, host.id, since=since, until=until)
+    meetings = await calendar_store.list_meetings(work.db, host.id, since=since, until=until, of_teams=of_teams)
     found = await calendar_store.find_host_time(work.db, host.id, since=since, until=until, now=work.now)
     # A schedule's zone may be a day ahead of the host's, or behind.
     first, last = day_number(days.first) - 1, day_number(days.last) + 1
@@ -67,6 +71,7 @@ async def read_calendar(work: Work, host: User, days: Days) -> HostCalendar:
         away=found.away,
         busy=found.busy,
         unread=found.unread,
+        owns_teams=found.owns_teams,
     )
 
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from openslot.accounts.store import LOCK_TIME
 from openslot.bookings.errors import RequestNotOpen
 from openslot.bookings.models import (
     BookingDetails,
@@ -13,7 +12,7 @@ from openslot.bookings.models import (
     FoundRequest,
     Host,
 )
-from openslot.bookings.store import BOOKINGS, HOSTS, to_host, to_hosts
+from openslot.bookings.store import BOOKINGS, HOSTS, LOCK_OF, to_host, to_hosts
 from openslot.core.db import Db, Row
 from openslot.core.events import Change
 from openslot.core.rows import Rows
@@ -36,10 +35,7 @@ WITH_HOST = f"""
 select {COLUMNS}, u.name as host_name, coalesce('team/' || t.slug, u.username) as host_username,
     coalesce(t.zone, u.zone) as host_zone
 from {TABLES} join users u on u.id = r.host_id left join teams t on t.id = e.team_id where r.booking_id = $1"""
-# As every statement that changes a booking, it locks the host first, or the event type of a team.
-LOCK = f"""
-select {COLUMNS}, {LOCK_TIME} from {TABLES} join users u on u.id = r.host_id
-where {OWN} for no key update of b, r"""
+LOCKED = f"{FIND} for no key update of b, r"
 # What waits for somebody: as the owner, or as a host of a team who has not left. `offset 0` keeps the planner from
 # reading the bookings of all hosts for that.
 WAITS_FOR = f"""
@@ -84,7 +80,8 @@ async def find_with_host(db: Db, booking_id: UUID) -> tuple[BookingRequest, Book
 
 async def lock_request(db: Db, ref: BookingRef) -> FoundRequest | None:
     """Look a request up and keep others from changing it, or any of its host's time, until the commit."""
-    row = await db.fetchrow(LOCK, ref.id, ref.host_id)
+    await db.execute(LOCK_OF, ref.id)
+    row = await db.fetchrow(LOCKED, ref.id, ref.host_id)
     return _to_found(row) if row else None
 
 

@@ -1,6 +1,7 @@
 """The verbs of requests: an invitee asks for a time, and the host confirms or declines it, or it lapses."""
 
 from datetime import timedelta
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -27,11 +28,13 @@ from openslot.bookings.models import (
     RequestState,
 )
 from openslot.core.actor import SYSTEM
+from openslot.core.db import Row
 from openslot.core.errors import require
 from openslot.core.events import Effect
 from openslot.core.work import Done, Outcome, Periodic, Reaction, Skipped, Work
 from openslot.event_types import links
 from openslot.jobs.batches import repeat
+from openslot.jobs.each import serve_each
 from openslot.teams.models import CreditReason
 
 LAPSE = "requests.lapse"
@@ -196,10 +199,13 @@ class LapsePlan(Struct, frozen=True):
 async def plan_lapses(work: Work) -> str:
     """Plan to end the requests whose time is over: each for itself, so that none waits for another."""
     due = await request_store.list_due(work.db, now=work.now, limit=AT_ONCE)
-    for row in due:
+
+    async def plan(row: Row) -> None:
         booking_id, host_id = row["booking_id"], row["host_id"]
         payload = LapsePlan(booking_id)
         await work.plan(LAPSE, str(booking_id), due_at=work.now, payload=payload, tenant_id=host_id)
+
+    await serve_each(work, LAPSE, due, plan, key=itemgetter("booking_id"))
     return f"{len(due)} requests to end"
 
 

@@ -185,11 +185,23 @@ class CreatedPublicBooking(CreatedBooking, frozen=True, kw_only=True, rename="ca
     status: models.Status
     start_time: Instant
     end_time: Instant
-    manage_url: Annotated[str, Meta(examples=["https://book.example/manage/AZl8Lm…"])]
+    manage_url: Annotated[
+        str | UnsetType,
+        Meta(
+            description="Not in the answer to a retry from another network whose Idempotency-Key has fewer than 16"
+            " characters",
+            examples=["https://book.example/manage/AZl8Lm…"],
+        ),
+    ] = UNSET
     payment_url: Annotated[
         str | UnsetType,
         Meta(description="Only if `status` is PENDING_PAYMENT", examples=["https://checkout.stripe.com/c/pay/cs_…"]),
     ] = UNSET
+
+
+def without_links(created: CreatedPublicBooking) -> CreatedPublicBooking:
+    """Take out what lets whoever has it read or change what was booked, or pay for it."""
+    return replace(created, manage_url=UNSET, payment_url=UNSET, series=UNSET)
 
 
 class CreatedHold(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -300,7 +312,7 @@ class ManagedBooking(Struct, frozen=True, kw_only=True, rename="camel"):
     can_change: Annotated[
         bool,
         Meta(
-            description="Whether it can still be rescheduled or cancelled; what waits for the host only cancelled",
+            description="Whether it can still be rescheduled or cancelled; what waits (`PENDING_…`) only cancelled",
             examples=[True],
         ),
     ]
@@ -381,15 +393,19 @@ def show_booking(
 
 
 def show_requested(request: models.BookingRequest, details: models.BookingDetails, host: models.Host) -> ManagedBooking:
-    """Show a booking that waits for its host, or that was not confirmed, without what is told when it is booked."""
-    booking, is_waiting = details.booking, request.state is models.RequestState.WAITING
-    place = booking.location
+    """Show a booking that waits for its host, or that was not confirmed."""
+    ended = replace(details.booking, cancelled_at=request.ended_at, cancel_reason=request.reason)
+    is_waiting = request.state is models.RequestState.WAITING
+    return show_waiting(replace(details, booking=ended), host, is_waiting=is_waiting)
+
+
+def show_waiting(details: models.BookingDetails, host: models.Host, *, is_waiting: bool) -> ManagedBooking:
+    """Show a booking that waits, or has waited in vain, without what is told when it is booked."""
+    booking, place = details.booking, details.booking.location
     known = replace(
         booking,
         status=booking.status if is_waiting else models.Status.CANCELLED,
         location=Location(place.kind) if is_told_when_booked(place) else place,
-        cancelled_at=request.ended_at,
-        cancel_reason=request.reason,
     )
     return show_managed(replace(details, booking=known), host, can_change=is_waiting)
 

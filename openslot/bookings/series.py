@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from openslot.availability import claims
-from openslot.bookings import email_proofs, errors, hosts, operations, rules, store
+from openslot.bookings import email_proofs, errors, hosts, operations, rules, store, strangers
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingEvent
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, BookingWanted
 from openslot.bookings.series_models import BookedSeries, OnConflict, Recurrence, SeriesDate
@@ -39,6 +39,8 @@ async def create_series(work: Work, wanted: BookingWanted, recurrence: Recurrenc
     taken = await claims.take_weeks(work, weeks)
     await email_proofs.check(work, event_type, wanted)
     await operations.check_invitee(work, event_type, wanted.invitee.email, bookings=len(weeks.open))
+    # One mail tells of all dates.
+    await strangers.spend_for(work, event_type.owner_id, wanted)
     contact = await operations.find_contact(work, event_type, wanted)
     series_id, bookings = new_id(), []
     for claimed in taken:
@@ -52,7 +54,14 @@ async def create_series(work: Work, wanted: BookingWanted, recurrence: Recurrenc
     hosts.add_series(work, bookings, taken)
     first, *others = bookings
     details = BookingDetails(first, event_type, contact, hosts.show(taken[0].hosts))
-    told = hosts.tell(work, BookingCreated, details, series=_list_dates(bookings), skipped=weeks.closed)
+    told = hosts.tell(
+        work,
+        BookingCreated,
+        details,
+        series=_list_dates(bookings),
+        skipped=weeks.closed,
+        is_reserved=await strangers.reserve_confirmation(work),
+    )
     later = (replace(told, booking=each, series=(), skipped=(), told_by=first.id) for each in others)
     await work.record(told, *later)
     await hosts.count_series(work, bookings, taken)
@@ -105,7 +114,7 @@ async def list_series(work: Work, booking: Booking, *, by: UUID | None = None) -
     """
     if booking.series_id is None:
         return []
-    ref = BookingRef(booking.id, booking.host_id, by=by) if by else None
+    ref = BookingRef(booking.id, None, by=by) if by else None
     return await store.list_series(work.db, booking.series_id, ref)
 
 

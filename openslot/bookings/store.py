@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from openslot.accounts.store import LOCK_HOST, LOCK_TIME
+from openslot.accounts.store import LOCK_TIME
 from openslot.bookings.events import BookingCreated, BookingLinkFailed, BookingRescheduled
 from openslot.bookings.models import (
     Booking,
@@ -81,15 +81,15 @@ WITH_HOST = f"""
 select {DETAIL_COLUMNS}, u.name as host_name, coalesce('team/' || t.slug, u.username) as host_username,
     coalesce(t.zone, u.zone) as host_zone
 from {DETAIL_TABLES} join users u on u.id = b.host_id left join teams t on t.id = e.team_id where {OWN}"""
-# Every statement locks the host first and then the booking: in different orders, two transactions would deadlock. Of a
-# team the event type is locked first and the hosts last: nobody changes its bookings without the event type's lock.
-LOCKED = f"""
-select {DETAIL_COLUMNS}, {LOCK_TIME} from {DETAIL_TABLES} join users u on u.id = b.host_id
-where {OWN} for no key update of b"""
+# Everybody locks the host first, or the event type of a team, and then the booking: in different orders, two
+# transactions would deadlock. That lock has a statement of its own: one that waits goes on with the owner from before,
+# and would find no booking of an event type that somebody has taken over meanwhile.
+LOCK_OF = f"""
+select {LOCK_TIME} from bookings b join event_types e on e.id = b.event_type_id join users u on u.id = b.host_id
+where b.id = $1"""
+LOCKED = f"{DETAILS} for no key update of b"
 PENDING = "b.id = $1 and b.status = 'PENDING_PAYMENT'"
-LOCKED_PENDING = f"""
-select {DETAIL_COLUMNS}, {LOCK_HOST} from {DETAIL_TABLES} join users u on u.id = b.host_id
-where {PENDING} for no key update of b"""
+LOCKED_PENDING = f"select {DETAIL_COLUMNS} from {DETAIL_TABLES} where {PENDING} for no key update of b"
 PENDING_WITH_HOST = WITH_HOST.replace(OWN, PENDING)
 
 # The history stays even after its events are deleted.
@@ -173,6 +173,7 @@ async def find_booking(db: Db, ref: BookingRef) -> BookingDetails | None:
 
 async def lock_booking(db: Db, ref: BookingRef) -> BookingDetails | None:
     """Look a booking up and keep others from changing it, or any of its host's time, until the commit."""
+    await db.execute(LOCK_OF, ref.id)
     row = await db.fetchrow(LOCKED, ref.id, ref.host_id)
     return to_details(row) if row else None
 
@@ -186,6 +187,7 @@ async def lock_time_of(db: Db, claim_id: UUID) -> None:
 
 async def lock_pending(db: Db, booking_id: UUID) -> BookingDetails | None:
     """Look up a booking that waits for its payment, and keep others from changing it, or any of its host's time."""
+    await db.execute(LOCK_OF, booking_id)
     row = await db.fetchrow(LOCKED_PENDING, booking_id)
     return to_details(row) if row else None
 
@@ -199,11 +201,16 @@ async def has_time(db: Db, booking_id: UUID) -> bool:
     return bool(await db.fetchval(statement, booking_id))
 
 
+def mailbox_of(email: str) -> str:
+    """Write in SQL where the mail of an address arrives: without what follows a plus sign, in lower case."""
+    return rf"lower(regexp_replace({email}, '(.)\+[^@]*@', '\1@'))"
+
+
 async def count_upcoming(db: Db, event_type_id: UUID, email: str, *, now: datetime) -> int:
-    """Count the bookings of an event type that an address has, those that wait for something too."""
-    statement = """
+    """Count the bookings of an event type that a mailbox has, those that wait for something too."""
+    statement = f"""
         select count(*) from bookings b join claims c on c.id = b.claim_id left join claim_seats t on t.id = b.seat_id
-        where b.event_type_id = $1 and lower(b.invitee_email) = lower($2) and b.ends_at > $3
+        where b.event_type_id = $1 and {mailbox_of("b.invitee_email")} = {mailbox_of("$2")} and b.ends_at > $3
           and b.status <> 'CANCELLED' and c.active and coalesce(t.active, true)"""
     return int(await db.fetchval(statement, event_type_id, email, now))
 

@@ -21,16 +21,20 @@ LINK_FOLLOWS = Text("Video call. The link follows by email.")
 LINK_SHOWN_HERE = Text("Video call. The link will be shown here.")
 
 
+PHONE_CALL = Text("Phone call")
 YOU_NAME_PLACE = Text("You choose the place")
 NAMED_PLACE = Text("The place that was named in the booking")
 
 
 def format_place(location: Location, host_name: str) -> str | None:
     """Say where a meeting takes place, as its invitee reads it."""
-    if location.kind is LocationKind.PHONE and (location.asks or not location.value):
+    if location.asks is LocationAsks.PHONE:
         if location.value:
             return Text("%(name)s will call you at %(phone)s", name=host_name, phone=location.value)
         return Text("%(name)s will call you", name=host_name)
+    if location.kind is LocationKind.PHONE and not location.value:
+        # Neither a number to call nor a question for one: who calls whom was agreed on elsewhere.
+        return PHONE_CALL
     if location.awaits_link:
         return LINK_FOLLOWS
     if location.asks and not location.value:

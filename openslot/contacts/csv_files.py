@@ -5,12 +5,11 @@ import csv
 import re
 from collections.abc import Iterator
 from functools import cache
-from io import StringIO
 from itertools import islice
 from unicodedata import category, normalize
 
 from openslot.contacts.import_models import ContactFile, Field, ImportLine, LineFault
-from openslot.contacts.models import fold
+from openslot.contacts.models import CONTACT_FIELDS, fold
 from openslot.core.errors import Invalid
 from openslot.core.text import FORMULAS, SEPARATORS, SIGNS, SPACES
 from openslot.i18n import PluralText, Text
@@ -223,30 +222,20 @@ def read_cell(cell: str) -> str:
     return text[1:] if text.startswith(GUARD) and _is_formula(text[1:]) else text
 
 
-def write_tags(tags: tuple[str, ...]) -> str:
-    """Write tags into one cell, separated by commas; one that has a comma is put in quotation marks."""
-    text = StringIO()
-    csv.writer(text, lineterminator="").writerow(tags)
-    return text.getvalue()
-
-
 def _is_formula(text: str) -> bool:
     return text.lstrip(_PASSED_OVER).startswith(FORMULAS)
 
 
 # As an exported file names its columns; the first and last name are never exported.
-COLUMN_NAMES = {
+COLUMN_NAMES: dict[str, Text] = {
     Field.NAME: Text("Name"),
     Field.FIRST_NAME: Text("First name"),
     Field.LAST_NAME: Text("Last name"),
     Field.EMAIL: Text("Email address"),
-    Field.PHONE: Text("Phone number"),
-    Field.COMPANY: Text("Company"),
-    Field.NOTES: Text("Notes"),
-    Field.TAGS: Text("Tags"),
+    **{each.name: each.label for each in CONTACT_FIELDS},
 }
 # What other programs call them, folded and without spaces and punctuation.
-OTHER_NAMES = {
+OTHER_NAMES: dict[str, str] = {
     Field.NAME: """name fullname displayname contact contactname kontakt ansprechpartner vollstandigername nomcomplet
         nometnom nombrecompleto nombreyapellidos nomecompleto 名前 氏名 お名前 表示名 الاسم الاسمالكامل""",
     Field.FIRST_NAME: """firstname givenname forename vorname rufname prenom nombredepila primeironome 名
@@ -256,16 +245,7 @@ OTHER_NAMES = {
     Field.EMAIL: """email emailaddress emails email1 email1value mail mailaddress primaryemail workemail emailadresse
         mailadresse adresseemail adressemail courriel adressedemessagerie correo correoelectronico direcciondecorreo
         enderecodeemail メール メールアドレス eメール 電子メール البريدالالكتروني بريدالكتروني الايميل""",
-    Field.PHONE: """phone phonenumber phone1 phone1value telephone tel mobile mobilephone cell cellphone primaryphone
-        telefon telefonnummer rufnummer handy mobil mobiltelefon numerodetelephone portable telefono
-        numerodetelefono movil celular telefone 電話 電話番号 携帯 携帯電話 الهاتف رقمالهاتف الجوال""",
-    Field.COMPANY: """company companyname organization organisation organization1name employer firma unternehmen
-        organisationsname societe entreprise empresa compania organizacion companhia 会社 会社名 勤務先
-        الشركة المؤسسة""",
-    Field.NOTES: """notes note comment comments remarks notizen notiz bemerkung bemerkungen anmerkung kommentar remarque
-        remarques commentaire notas nota comentario comentarios observaciones observacoes メモ 備考 ملاحظات ملاحظة""",
-    Field.TAGS: """tags tag labels label categories category groupmembership schlagworter schlagworte kategorien
-        etiquettes categories etiquetas categorias タグ ラベル وسوم الوسوم""",
+    **{each.name: each.other_names for each in CONTACT_FIELDS},
 }
 
 

@@ -36,16 +36,12 @@ class LineFault(StrEnum):
 
 
 class Field(StrEnum):
-    """What a column of a file can hold."""
+    """Who a contact is; a column of a file can also hold each of the contact's fields, by its name."""
 
     NAME = "name"
     FIRST_NAME = "first_name"
     LAST_NAME = "last_name"
     EMAIL = "email"
-    PHONE = "phone"
-    COMPANY = "company"
-    NOTES = "notes"
-    TAGS = "tags"
 
 
 class ImportLine(Struct, frozen=True, kw_only=True):

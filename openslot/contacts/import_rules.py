@@ -1,6 +1,5 @@
 """Decisions about imports: what a line says about a person, and what follows from it."""
 
-import csv
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
@@ -9,7 +8,7 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.contacts.csv_files import read_cell
+from openslot.contacts.csv_files import COLUMN_NAMES, read_cell
 from openslot.contacts.import_models import (
     ContactImport,
     ExistingContacts,
@@ -18,15 +17,12 @@ from openslot.contacts.import_models import (
     ImportLine,
     LineFault,
 )
-from openslot.contacts.models import Contact
-from openslot.contacts.schemas import PhoneOrNone, Tag
-from openslot.core.text import EMPTY, NOT_ALLOWED, EmailAddress, Name, at_most_characters, is_line, is_prose
-from openslot.i18n import PluralText, Text
-
-MAX_TAGS, LONGEST_COMPANY, LONGEST_NOTES = 20, 200, 5000
+from openslot.contacts.models import CONTACT_FIELDS, Contact
+from openslot.core.text import EMPTY, EmailAddress, Name
+from openslot.i18n import Text
 
 Person = dict[str, Any]
-Faults = dict[Field, str]
+Faults = dict[str, str]
 
 
 class ReadLine(Struct, frozen=True, kw_only=True):
@@ -44,13 +40,13 @@ def read_person(cells: tuple[str, ...], columns: tuple[str, ...]) -> tuple[Perso
     person: Person = {}
     faults: Faults = {}
     for field, read in _READERS.items():
-        text = _join_name(given) if field is Field.NAME else given.get(field, "")
+        text = _join_name(given) if field == Field.NAME else given.get(field, "")
         if not text.strip():
             if field in {Field.NAME, Field.EMAIL}:
                 faults[field] = EMPTY
             continue
         try:
-            person[field.value] = read(text)
+            person[field] = read(text)
         except ValueError as fault:
             faults[field] = fault.args[0]
     return person, faults
@@ -77,7 +73,7 @@ def handle_line(
 
 def find_mapping_fault(columns: tuple[str, ...], header: tuple[str, ...]) -> Text | None:
     chosen = [each for each in columns if each]
-    if len(columns) != len(header) or not set(chosen) <= set(Field):
+    if len(columns) != len(header) or not set(chosen) <= set(COLUMN_NAMES):
         return Text("Choose what each column contains")
     if len(set(chosen)) < len(chosen):
         return Text("Choose each field for one column only")
@@ -93,48 +89,8 @@ def _join_name(given: Mapping[str, str]) -> str:
     return given.get(Field.NAME, "").strip() or " ".join(part for part in parts if part)
 
 
-def _read_phone(text: str) -> str:
-    given = text.strip()
-    return PhoneOrNone.parse(f"+{given[2:]}" if given.startswith("00") else given)
-
-
-def _read_company(text: str) -> str:
-    if not is_line(text.strip()):
-        raise ValueError(NOT_ALLOWED)
-    return _check_length(text.strip(), LONGEST_COMPANY)
-
-
-def _read_notes(text: str) -> str:
-    if not is_prose(text):
-        raise ValueError(NOT_ALLOWED)
-    return _check_length(text, LONGEST_NOTES)
-
-
-def read_tags(text: str) -> tuple[Tag, ...]:
-    """Read tags that are separated by commas, or raise a `ValueError` that says what is wrong with them."""
-    try:
-        cells = next(csv.reader([text.replace("\n", ",")], skipinitialspace=True, strict=True))
-    except csv.Error:
-        raise ValueError(NOT_ALLOWED) from None
-    tags = tuple(dict.fromkeys(Tag(cell) for cell in cells if cell.strip()))
-    if len(tags) > MAX_TAGS:
-        raise ValueError(
-            PluralText("must have at most %(count)s tag", "must have at most %(count)s tags", count=MAX_TAGS)
-        )
-    return tags
-
-
-def _check_length(text: str, longest: int) -> str:
-    if len(text) > longest:
-        raise ValueError(at_most_characters(longest))
-    return text
-
-
-_READERS: dict[Field, Callable[[str], object]] = {
-    Field.NAME: Name.parse,
-    Field.EMAIL: EmailAddress.parse,
-    Field.PHONE: _read_phone,
-    Field.COMPANY: _read_company,
-    Field.NOTES: _read_notes,
-    Field.TAGS: read_tags,
+_READERS: dict[str, Callable[[str], object]] = {
+    Field.NAME.value: Name.parse,
+    Field.EMAIL.value: EmailAddress.parse,
+    **{each.name: each.kind.read for each in CONTACT_FIELDS},
 }

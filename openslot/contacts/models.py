@@ -2,14 +2,22 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 from unicodedata import normalize
 from uuid import UUID
 
 from msgspec import Struct
 
+from openslot.contacts.fields import LINE, PHONE, PROSE, TAGS, ContactField, list_fields
+from openslot.core.shapes import with_fields
+from openslot.i18n import Text
+
 
 class Contact(Struct, frozen=True, kw_only=True):
-    """Someone who has booked, or whom the owner has added."""
+    """Someone who has booked, or whom the owner has added.
+
+    A `ContactField` says all about a field: with its column in the database it is in every API, form, file and tool.
+    """
 
     id: UUID
     owner_id: UUID
@@ -17,23 +25,75 @@ class Contact(Struct, frozen=True, kw_only=True):
     email: str
     created_at: datetime
     updated_at: datetime
-    phone: str | None = None
-    """In E.164."""
+    phone: Annotated[
+        str | None,
+        ContactField(
+            kind=PHONE,
+            label=Text("Phone number"),
+            hint=Text("With + and the country code, such as +493012345678"),
+            description="With + and the country code; stored as E.164",
+            example="+49 30 12345678",
+            shown_description="E.164",
+            shown_example="+493012345678",
+            in_bookings=True,
+            crm_property="phone",
+            other_names="""phone phonenumber phone1 phone1value telephone tel mobile mobilephone cell cellphone
+                primaryphone telefon telefonnummer rufnummer handy mobil mobiltelefon numerodetelephone portable
+                telefono numerodetelefono movil celular telefone 電話 電話番号 携帯 携帯電話 الهاتف رقمالهاتف الجوال""",
+        ),
+    ] = None
+    company: Annotated[
+        str | None,
+        ContactField(
+            kind=LINE,
+            label=Text("Company"),
+            example="Haddad Design",
+            in_bookings=True,
+            crm_property="",
+            other_names="""company companyname organization organisation organization1name employer firma unternehmen
+                organisationsname societe entreprise empresa compania organizacion companhia 会社 会社名 勤務先
+                الشركة المؤسسة""",
+        ),
+    ] = None
+    notes: Annotated[
+        str | None,
+        ContactField(
+            kind=PROSE,
+            label=Text("Notes"),
+            example="Prefers mornings.",
+            in_bookings=True,
+            other_names="""notes note comment comments remarks notizen notiz bemerkung bemerkungen anmerkung kommentar
+                remarque remarques commentaire notas nota comentario comentarios observaciones observacoes メモ 備考
+                ملاحظات ملاحظة""",
+        ),
+    ] = None
+    tags: Annotated[
+        tuple[str, ...],
+        ContactField(
+            kind=TAGS,
+            label=Text("Tags"),
+            hint=Text("Separated by commas"),
+            description="At most 20; duplicates are removed",
+            example=["customer", "vip"],
+            other_names="""tags tag labels label categories category groupmembership schlagworter schlagworte kategorien
+                etiquettes categories etiquetas categorias タグ ラベル وسوم الوسوم""",
+        ),
+    ] = ()
 
-    company: str | None = None
-    notes: str | None = None
-    tags: tuple[str, ...] = ()
+
+CONTACT_FIELDS = list_fields(Contact)
+FIELDS_IN_BOOKINGS = tuple(each for each in CONTACT_FIELDS if each.in_bookings)
+OTHER_FIELDS = tuple(each for each in CONTACT_FIELDS if not each.in_bookings)
+FIELDS_IN_CRM = tuple(each for each in CONTACT_FIELDS if each.crm_property is not None)
 
 
+@with_fields(((each.name, each.kind.shown) for each in FIELDS_IN_BOOKINGS), kw_only=False)
 class ContactSummary(Struct, frozen=True, gc=False):
-    """What a list of bookings tells of a contact."""
+    """What a list of bookings tells of a contact, with the fields that bookings show."""
 
     id: UUID
     name: str
     email: str
-    phone: str | None
-    company: str | None
-    notes: str | None
 
 
 class NamedContact(Struct, frozen=True):

@@ -9,8 +9,9 @@ from openslot.accounts.models import User
 from openslot.contacts import store
 from openslot.contacts.errors import ContactEmailAlreadyExists, ContactNotFound
 from openslot.contacts.events import ContactChanged, ContactCreated
+from openslot.contacts.fields import find_phone
 from openslot.contacts.models import GRAM, Contact, ContactEntry, ContactSort, CountedContact, KnownContact, fold
-from openslot.contacts.schemas import ContactChanges, ContactWanted, check_fields, find_phone
+from openslot.contacts.schemas import ContactChanges, ContactWanted, check_fields
 from openslot.core.errors import Invalid, require
 from openslot.core.ids import new_id
 from openslot.core.work import Work
@@ -107,9 +108,9 @@ async def delete_contact(work: Work, owner: User, contact_id: UUID) -> None:
         raise ContactNotFound
 
 
-async def erase_some(work: Work, owner_id: UUID, limit: int) -> int:
+async def erase_some(work: Work, owner: User, limit: int) -> int:
     """Delete some contacts of an owner whose account is deleted, and return how many; nobody is notified."""
-    return await store.delete_some(work.db, owner_id, limit)
+    return await store.delete_some(work.db, owner.id, limit)
 
 
 async def list_directory(

@@ -1,89 +1,69 @@
 """The wire shapes of contacts, and what every field must look like."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict
 
-from openslot.contacts.models import Contact, CountedContact, KnownContact, Meeting
+from openslot.contacts.models import (
+    CONTACT_FIELDS,
+    FIELDS_IN_BOOKINGS,
+    OTHER_FIELDS,
+    Contact,
+    CountedContact,
+    KnownContact,
+    Meeting,
+)
 from openslot.core.errors import Invalid
-from openslot.core.shapes import Shape
-from openslot.core.text import EmailAddress, Label, Name, Phone, Prose, ShortLine, parse_email, parse_phone
+from openslot.core.shapes import Shape, with_fields
+from openslot.core.text import EmailAddress, Name, fold_ascii, parse_email
 from openslot.core.times import Instant
 
 _ID = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e91"
-_TAGS = Meta(max_length=20, description="At most 20; duplicates are removed", examples=[["customer", "vip"]])
 
 Id = Annotated[str, Meta(examples=[_ID])]
 NameField = Annotated[Name, Meta(examples=["Noor Haddad"])]
 EmailField = Annotated[EmailAddress, Meta(description="Unique among your contacts", examples=["noor@haddad.example"])]
-CompanyField = Annotated[ShortLine, Meta(examples=["Haddad Design"])]
-NotesField = Annotated[Prose, Meta(examples=["Prefers mornings."])]
 
 
-class PhoneOrNone(Phone):
-    """A phone number; an empty text clears it as null does."""
-
-    __slots__ = ()
-
-    @classmethod
-    def parse(cls, text: str) -> str:
-        return super().parse(text) if text.strip() else ""
-
-
-class Tag(Label):
-    """A word that contacts are sorted by."""
-
-    __slots__ = ()
-
-    longest: ClassVar[int] = 50
-    schema: ClassVar[dict[str, object]] = {**Label.schema, "maxLength": longest}
-
-
-PhoneField = Annotated[
-    PhoneOrNone, Meta(description="With + and the country code; stored as E.164", examples=["+49 30 12345678"])
-]
-TagsField = Annotated[tuple[Tag, ...], _TAGS]
-
-
+@with_fields((each.name, each.wanted | None, None) for each in CONTACT_FIELDS)
 class ContactWanted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     """A contact to create."""
 
     name: NameField
     email: EmailField
-    phone: PhoneField | None = None
-    company: CompanyField | None = None
-    notes: NotesField | None = None
-    tags: TagsField | None = None
 
 
+# What may be changed of the fields.
+CHANGES = tuple((each.name, each.wanted | UnsetType | None, UNSET) for each in CONTACT_FIELDS)
+
+
+@with_fields(CHANGES)
 class ContactChanges(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     """The fields to update. Omitted fields stay unchanged; null clears an optional field."""
 
     name: NameField | UnsetType = UNSET
     email: EmailField | UnsetType = UNSET
-    phone: PhoneField | UnsetType | None = UNSET
-    company: CompanyField | UnsetType | None = UNSET
-    notes: NotesField | UnsetType | None = UNSET
-    tags: TagsField | UnsetType | None = UNSET
 
 
+@with_fields((each.name, each.shown) for each in FIELDS_IN_BOOKINGS)
 class EmbeddedContact(Struct, frozen=True, kw_only=True, rename="camel"):
     """A contact, embedded in another resource."""
 
     id: Id
     name: Annotated[str, Meta(examples=["Noor Haddad"])]
     email: Annotated[str, Meta(examples=["noor@haddad.example"])]
-    phone: Annotated[str | None, Meta(description="E.164", examples=["+493012345678"])]
-    company: Annotated[str | None, Meta(examples=["Haddad Design"])]
-    notes: Annotated[str | None, Meta(examples=["Prefers mornings."])]
 
 
-class ListedContact(EmbeddedContact, frozen=True, kw_only=True, rename="camel"):
+@with_fields((each.name, each.shown) for each in OTHER_FIELDS)
+class _WholeContact(EmbeddedContact, frozen=True, kw_only=True, rename="camel"):
+    """A contact with all fields."""
+
+
+class ListedContact(_WholeContact, frozen=True, kw_only=True, rename="camel"):
     """A contact in a list."""
 
-    tags: Annotated[tuple[str, ...], Meta(examples=[["customer", "vip"]])]
     meeting_count: Annotated[int, Meta(description="Confirmed meetings, past and upcoming", examples=[3])]
     created_at: Instant
     updated_at: Instant
@@ -161,14 +141,6 @@ def check_fields(given: ContactWanted | ContactChanges) -> dict[str, Any]:
     return kept
 
 
-def find_phone(text: str | None) -> str | None:
-    """Read a phone number that someone else has entered; None if it is not valid."""
-    try:
-        return _keep_phone(text)
-    except ValueError:
-        return None
-
-
 def _keep_name(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be empty")
@@ -179,34 +151,11 @@ def _keep_email(text: str) -> str:
     given = text.strip()
     normal = parse_email(given)
     # The owner's letter case is kept; any other difference in spelling would hide that two addresses are the same.
-    return given if given.casefold() == normal.casefold() else normal
-
-
-def _keep_phone(text: str | None) -> str | None:
-    given = (text or "").strip()
-    return parse_phone(given) if given else None
-
-
-def _keep_line(text: str | None) -> str | None:
-    return (text or "").strip() or None
-
-
-def _keep_prose(text: str | None) -> str | None:
-    return text if text and text.strip() else None
-
-
-def _keep_tags(tags: tuple[str, ...] | None) -> tuple[str, ...]:
-    trimmed = tuple(dict.fromkeys(tag.strip() for tag in tags or ()))
-    if not all(trimmed):
-        raise ValueError("must not have an empty entry")
-    return trimmed
+    return given if fold_ascii(given) == fold_ascii(normal) else normal
 
 
 _KEEP: dict[str, Callable[[Any], object]] = {
     "name": _keep_name,
     "email": _keep_email,
-    "phone": _keep_phone,
-    "company": _keep_line,
-    "notes": _keep_prose,
-    "tags": _keep_tags,
+    **{each.name: each.kind.keep for each in CONTACT_FIELDS},
 }

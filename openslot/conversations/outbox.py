@@ -33,6 +33,16 @@ class BookingMessage(Struct, frozen=True, kw_only=True):
     template: MessageTemplate | None = None
 
 
+class CausedMessages(Struct, frozen=True, kw_only=True):
+    """How many messages were sent that nobody has written by hand."""
+
+    of_host: int
+    of_number: int
+    """From a connected number, of all hosts."""
+    to_recipient: int
+    """From all hosts."""
+
+
 async def queue_message(
     work: Work,
     thread: Conversation,
@@ -119,12 +129,18 @@ async def count_answers(work: Work, thread: InboundText) -> int:
     return await outbox_store.count_answers(work.db, thread.conversation_id, since=work.now - DAY)
 
 
-async def count_recent(work: Work, owner_id: UUID, phone: str) -> tuple[int, int]:
-    """Count what a host has sent in the last 24 hours, and what all hosts have sent to a number without writing it.
-
-    Nobody else counts them until the commit.
-    """
+async def count_written(work: Work, owner_id: UUID, phone: str) -> int:
+    """Count what a host has written by hand in the last 24 hours; nobody else does until the commit."""
     await outbox_store.lock_limits(work.db, owner_id, phone)
+    return await outbox_store.count_of_host(work.db, owner_id, since=work.now - DAY, is_by_hand=True)
+
+
+async def count_caused(work: Work, owner_id: UUID, phone: str, *, connection_id: UUID) -> CausedMessages:
+    """Count what others have caused in the last 24 hours and nobody has written; nobody else does until the commit."""
+    await outbox_store.lock_limits(work.db, owner_id, phone, connection_id)
     since = work.now - DAY
-    of_host = await outbox_store.count_of_host(work.db, owner_id, since=since)
-    return of_host, await outbox_store.count_of_recipient(work.db, phone, since=since)
+    return CausedMessages(
+        of_host=await outbox_store.count_of_host(work.db, owner_id, since=since, is_by_hand=False),
+        of_number=await outbox_store.count_of_number(work.db, connection_id, since=since),
+        to_recipient=await outbox_store.count_of_recipient(work.db, phone, since=since),
+    )

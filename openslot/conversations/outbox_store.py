@@ -49,7 +49,11 @@ where m.id = due.id returning m.connection_id, m.vendor_id"""
 KNOWN = "select vendor_id from messages where conversation_id = $1 and vendor_id is not null and at >= $2"
 COUNT_OF_HOST = """
 select count(*) from conversations c join messages m on m.conversation_id = c.id
-where c.owner_id = $1 and c.last_message_at >= $2 and m.at >= $2 and m.purpose is not null"""
+where c.owner_id = $1 and c.last_message_at >= $2 and m.at >= $2 and m.purpose is not null
+  and (m.sent_by is not null) = $3"""
+COUNT_OF_NUMBER = """
+select count(*) from messages m
+where m.connection_id = $1 and m.at >= $2 and m.purpose is not null and m.sent_by is null"""
 COUNT_OF_RECIPIENT = """
 select count(*) from conversations c join messages m on m.conversation_id = c.id
 where c.contact_phone = $1 and c.last_message_at >= $2 and m.at >= $2 and m.purpose is not null and m.sent_by is null"""
@@ -168,14 +172,19 @@ async def list_vendor_ids(db: Db, conversation_id: UUID, *, since: datetime) -> 
     return [row["vendor_id"] for row in await db.fetch(KNOWN, conversation_id, since)]
 
 
-async def lock_limits(db: Db, owner_id: UUID, phone: str) -> None:
-    """Let nobody else count the messages of this host, or to this number, until the commit."""
-    for key in (f"messages of {owner_id}", f"messages to {phone}"):
+async def lock_limits(db: Db, owner_id: UUID, phone: str, connection_id: UUID | None = None) -> None:
+    """Let nobody else count the messages of this host, to this phone or from this number, until the commit."""
+    keys = [f"messages of {owner_id}", f"messages to {phone}"]
+    for key in (*keys, f"messages from {connection_id}") if connection_id else keys:
         await db.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", key)
 
 
-async def count_of_host(db: Db, owner_id: UUID, *, since: datetime) -> int:
-    return int(await db.fetchval(COUNT_OF_HOST, owner_id, since))
+async def count_of_host(db: Db, owner_id: UUID, *, since: datetime, is_by_hand: bool) -> int:
+    return int(await db.fetchval(COUNT_OF_HOST, owner_id, since, is_by_hand))
+
+
+async def count_of_number(db: Db, connection_id: UUID, *, since: datetime) -> int:
+    return int(await db.fetchval(COUNT_OF_NUMBER, connection_id, since))
 
 
 async def count_of_recipient(db: Db, phone: str, *, since: datetime) -> int:

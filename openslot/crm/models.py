@@ -8,15 +8,19 @@ from uuid import UUID
 
 from msgspec import Struct, field
 
+from openslot.contacts.models import FIELDS_IN_CRM
+from openslot.core.shapes import with_fields
 
+
+@with_fields((each.name, each.kind.shown, None) for each in FIELDS_IN_CRM)
 class CrmPerson(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Who has booked; a CRM has one person for an email address. The signed webhook has it as JSON."""
+    """Who has booked; a CRM has one person for an email address. The signed webhook has it as JSON.
+
+    It has the fields of the contact that CRMs get, such as the phone number.
+    """
 
     email: str
     name: str
-    phone: str | None = None
-    """E.164."""
-    company: str | None = None
     zone: str
     language: str | None = None
     answers: Mapping[str, str] = {}

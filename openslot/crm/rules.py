@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from openslot.bookings.models import Booking, BookingDetails, Status
 from openslot.bookings.words import list_answers, write_answer
+from openslot.contacts.models import FIELDS_IN_CRM
 from openslot.crm.models import CrmMeeting, CrmPerson, CrmTarget, MeetingOutcome
 
 MAX_CONNECTIONS = 5
@@ -28,8 +29,7 @@ def describe_person(details: BookingDetails) -> CrmPerson:
     return CrmPerson(
         email=booking.invitee_email,
         name=booking.invitee_name,
-        phone=contact.phone if contact else None,
-        company=contact.company if contact else None,
+        **{each.name: getattr(contact, each.name, None) for each in FIELDS_IN_CRM},
         zone=booking.invitee_zone,
         language=booking.invitee_locale,
         answers={key: write_answer(value) for key, value in booking.answers.items()},

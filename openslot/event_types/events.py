@@ -23,4 +23,24 @@ class EventTypeAdded(Event, frozen=True, kw_only=True):
         return "event_type", self.event_type_id
 
 
-EVENT_TYPE_EVENTS: tuple[type[Event], ...] = (EventTypeAdded,)
+class PaymentAccountChanged(Event, frozen=True, kw_only=True):
+    """Some event types of an owner are paid to another account, or can't be paid; the owner is notified."""
+
+    type: ClassVar[str] = "event_type.payment_account_changed"
+    owner_id: UUID
+    event_types: tuple[str, ...]
+    """Their names."""
+    account: str | None
+    """None: the account that they name is gone."""
+    base_url: str
+
+    @property
+    def tenant_id(self) -> UUID | None:
+        return self.owner_id
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        return "user", self.owner_id
+
+
+EVENT_TYPE_EVENTS: tuple[type[Event], ...] = (EventTypeAdded, PaymentAccountChanged)

@@ -187,7 +187,7 @@ class EventType(Struct, frozen=True, kw_only=True):
     """Whether it is left off the host's page, and opened by the token of its own link alone."""
 
     accepts_payments: bool = False
-    """Whether it has a price that can be paid: its host, or their organization, has connected a payment provider."""
+    """Whether it has a price that can be paid: the account that it names is connected, and its owner may use it."""
 
     durations: tuple[int, ...] = ()
     """The minutes that invitees choose from, in order and with the default among them; empty: the default alone."""
@@ -210,6 +210,9 @@ class EventType(Struct, frozen=True, kw_only=True):
     team_id: UUID | None = None
     """The team whose members host it; None: its owner alone does."""
 
+    payment_connection_id: UUID | None = None
+    """The account that invitees pay to, for an event type with a price; None: its owner has chosen none."""
+
     @property
     def max_weeks(self) -> int:
         """For how many weeks it can be booked at once; what is paid, shared or confirmed is booked singly."""
@@ -224,6 +227,17 @@ class EventType(Struct, frozen=True, kw_only=True):
     @property
     def all_durations(self) -> tuple[int, ...]:
         return self.durations or (self.duration_minutes,)
+
+
+class PaymentAccount(Struct, frozen=True, kw_only=True):
+    """An account of a payment provider that invitees of an owner can pay to."""
+
+    id: UUID
+    name: str
+    organization: str | None = None
+    """The name of the organization that has connected it; None: it is the owner's own."""
+
+    organization_slug: str | None = None
 
 
 class EventTypeSummary(Struct, frozen=True, gc=False):

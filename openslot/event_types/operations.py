@@ -15,7 +15,7 @@ from openslot.core.errors import Invalid, require
 from openslot.core.ids import fingerprint, new_id, new_token
 from openslot.core.secrets import SealBroken
 from openslot.core.work import Work
-from openslot.event_types import errors, store
+from openslot.event_types import accounts, errors, store
 from openslot.event_types.events import EventTypeAdded
 from openslot.event_types.locations import name_locations, path_of
 from openslot.event_types.models import EventType, EventTypeOverview, HostPage, Location, OverviewPage, SealedToken
@@ -57,14 +57,15 @@ async def add_first_event_type(work: Work, schedule: Schedule, wanted: EventType
     )
     checked = _checked(made)
     await _check_conferences(work, checked)
+    await accounts.check_account(work, checked)
     check_redirect(checked.redirect_url, own_url=work.runtime.settings.public_url)
     try:
-        await store.insert_event_type(work.db, checked)
+        account = await store.insert_event_type(work.db, checked)
     except asyncpg.UniqueViolationError:
         raise errors.EventTypeSlugAlreadyExists from None
     if checked.is_private:
         await store.set_private_token(work.db, checked, seal_token(work, checked.id, new_token()))
-    return checked
+    return replace(checked, payment_connection_id=account)
 
 
 def draft(work: Work, schedule: Schedule, *, name: str, slug: str, duration_minutes: int) -> EventType:
@@ -149,13 +150,16 @@ async def change_event_type(work: Work, event_type: EventType) -> EventType:
     checked = _checked(replace(event_type, updated_at=work.now))
     await store.lock_event_type(work.db, event_type.owner_id, event_type.id)
     try:
-        changed = await store.update_event_type(work.db, checked, read_at=event_type.updated_at)
+        account = await store.update_event_type(work.db, checked, read_at=event_type.updated_at)
     except asyncpg.UniqueViolationError:
         raise errors.EventTypeSlugAlreadyExists from None
-    if not changed:
-        exists = await store.find_event_type(work.db, event_type.owner_id, event_type.id)
+    if account is None:
+        exists = await store.find_any_event_type(work.db, event_type.id)
         raise errors.EventTypeChanged if exists else errors.EventTypeNotFound
-    return checked
+    changed = replace(checked, payment_connection_id=account.now)
+    if account.was and account.now and account.was != account.now:
+        await accounts.tell_chosen(work, changed)
+    return changed
 
 
 async def get_for_change(work: Work, owner: User, event_type_id: UUID) -> EventType:
@@ -186,6 +190,7 @@ async def edit_event_type(
     await _check_conferences(work, edited, known=current.all_locations)
     if edited.redirect_url != current.redirect_url:
         check_redirect(edited.redirect_url, own_url=work.runtime.settings.public_url)
+    await accounts.check_account(work, edited, known=current.payment_connection_id)
     return await change_event_type(work, edited)
 
 

@@ -54,6 +54,10 @@ def find_event_type_faults(event_type: models.EventType) -> dict[str, str]:
     }
 
 
+def is_color(text: str) -> bool:
+    return _COLOR.fullmatch(text) is not None
+
+
 def suggest_slug(name: str) -> str:
     """Make a slug from a name; empty if it has no letter or digit that a slug may have."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
@@ -76,7 +80,7 @@ def _text_faults(event_type: models.EventType) -> Faults:
         yield "slug", Text("must be 1 to 100 lower-case letters and digits, with single hyphens between them")
     if len(event_type.description) > 5000:
         yield "description", Text("must be at most 5000 characters")
-    if not _COLOR.fullmatch(event_type.color):
+    if not is_color(event_type.color):
         yield "color", Text("must be # and six hexadecimal digits, such as #2563eb")
 
 
@@ -291,6 +295,7 @@ EDITED = (
     "recurring_weeks",
     "locations",
     "requires_email_verification",
+    "payment_connection_id",
 )
 # A page of its own edits them.
 DETAILS = tuple(field for field in EDITED if field != "questions")

@@ -4,6 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 import msgspec
+from msgspec import Struct
 
 from openslot.accounts.profile_store import BRAND, PAGE_BRAND
 from openslot.accounts.store import LOCK_TEAM_EVENT_TYPE, lock_host
@@ -12,11 +13,12 @@ from openslot.core.query_plans import custom_plans
 from openslot.core.rows import Rows
 from openslot.event_types.models import EventType, SealedToken
 
+# About an account `o` of a payment provider and an owner: it is theirs, or that of an organization of theirs.
+MAY_BE_PAID_TO = """(o.disconnected_at is null and (o.user_id = {owner} or o.organization_id in (
+    select m.organization_id from memberships m where m.user_id = {owner} and m.active)))"""
 # Looked up for event types with a price alone.
-ACCEPTS_PAYMENTS = """(e.price is not null and (
-    exists (select from payment_connections o where o.user_id = e.owner_id and o.disconnected_at is null)
-    or exists (select from memberships m join payment_connections o on o.organization_id = m.organization_id
-               where m.user_id = e.owner_id and m.active and o.disconnected_at is null)))"""
+ACCEPTS_PAYMENTS = f"""(e.price is not null and exists (select from payment_connections o
+    where o.id = e.payment_connection_id and {MAY_BE_PAID_TO.format(owner="e.owner_id")}))"""
 COMPUTED = {"is_private": "e.private_hash is not null", "accepts_payments": ACCEPTS_PAYMENTS}
 EVENT_TYPES = Rows(EventType, "event_types e", computed=COMPUTED, spread={"limits": "limit_"})
 NEW = EVENT_TYPES.stored.without("position")
@@ -60,19 +62,30 @@ async def find_host_page(db: Db, username: str) -> list[Row]:
     return await db.fetch(statement, username)
 
 
-async def insert_event_type(db: Db, event_type: EventType) -> None:
-    """Write a new event type at the position after the last one."""
+async def insert_event_type(db: Db, event_type: EventType) -> UUID | None:
+    """Write a new event type at the position after the last one; return the account that invitees pay to."""
     statement = f"""insert into event_types ({NEW.columns}, position) values ({NEW.places()},
-            (select coalesce(max(position) + 1, 0) from event_types where owner_id = $2))"""
-    await db.execute(statement, *NEW.values(event_type))
+            (select coalesce(max(position) + 1, 0) from event_types where owner_id = $2))
+        returning payment_connection_id"""
+    account: UUID | None = await db.fetchval(statement, *NEW.values(event_type))
+    return account
 
 
-async def update_event_type(db: Db, event_type: EventType, *, read_at: datetime) -> bool:
-    """Write what may change of an event type; False where it is not the one that was read."""
-    statement = f"""update event_types set {CHANGEABLE.assign(first=4)}
-        where id = $1 and owner_id = $2 and updated_at = $3 returning id"""
-    changed = await db.fetchval(statement, event_type.id, event_type.owner_id, read_at, *CHANGEABLE.values(event_type))
-    return changed is not None
+class UpdatedAccount(Struct, frozen=True):
+    """Which account an event type named before it was written, and which one it names now."""
+
+    was: UUID | None
+    now: UUID | None
+
+
+async def update_event_type(db: Db, event_type: EventType, *, read_at: datetime) -> UpdatedAccount | None:
+    """Write what may change of an event type; None where it is not the one that was read."""
+    statement = f"""update event_types e set {CHANGEABLE.assign(first=4)}
+        from (select id, payment_connection_id from event_types where id = $1) w
+        where e.id = w.id and e.owner_id = $2 and e.updated_at = $3
+        returning w.payment_connection_id as was, e.payment_connection_id as now"""
+    row = await db.fetchrow(statement, event_type.id, event_type.owner_id, read_at, *CHANGEABLE.values(event_type))
+    return UpdatedAccount(row["was"], row["now"]) if row else None
 
 
 async def lock_event_type(db: Db, owner_id: UUID, event_type_id: UUID) -> None:

@@ -1,5 +1,8 @@
 """The files of an export, and the tables that are not in it with the reason why."""
 
+from msgspec.structs import fields
+
+from openslot.contacts.schemas import ContactWanted
 from openslot.exports import content_store as content
 from openslot.exports.models import ExportFile
 from openslot.exports.writers import (
@@ -45,9 +48,17 @@ PAYMENT_COLUMNS = (
     "paymentIntentId",
     "id",
 )
-CONTACT_COLUMNS = ("name", "email", "phone", "company", "notes", "tags", "meetingCount", "createdAt", "id")
+CONTACT_COLUMNS = (
+    "name",
+    "email",
+    *(each.encode_name for each in fields(ContactWanted) if each.name not in {"name", "email"}),
+    "meetingCount",
+    "createdAt",
+    "id",
+)
 # Tables with data of a user that are in no file, each with the reason.
 NOT_EXPORTED = {
+    "allowance_refusals": "what was refused within the last days, which the first screen shows",
     "account_deletions": "exists only while the account is being deleted, when nobody can sign in to export it",
     "address_changes": "an address that waits to be confirmed for a day, and the hash of its link",
     "assignments": "what each choice of hosts was made of; credits.json has what it meant for the user",
@@ -243,7 +254,7 @@ FILES = (
     ExportFile(
         "numbers.json",
         "Your numbers for messages and calls that you have connected, without their tokens.",
-        ("messaging_connections", "call_notices", "call_recordings"),
+        ("messaging_connections", "host_numbers", "call_notices", "call_recordings"),
         as_list(content.NUMBERS),
     ),
     ExportFile(

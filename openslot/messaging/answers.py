@@ -28,7 +28,7 @@ from openslot.i18n.languages import negotiate
 from openslot.i18n.localization import localize
 from openslot.messaging import connection_store, rules, sending
 from openslot.messaging.connection_models import MessagingConnection
-from openslot.messaging.errors import MessageLimitReached, RecipientOptedOut
+from openslot.messaging.errors import CountryNotAllowed, MessageLimitReached, RecipientOptedOut
 from openslot.messaging.inbound import ANSWER
 from openslot.messaging.rules import Wish
 
@@ -164,7 +164,7 @@ async def _send(work: Work, asked: Asked, content: str) -> None:
     thread = await conversations.get_thread(work, asked.host, asked.text.conversation_id)
     try:
         await sending.queue(work, thread, asked.connection, content, purpose=MessagePurpose.ANSWER)
-    except (RecipientOptedOut, MessageLimitReached) as refused:
+    except (RecipientOptedOut, MessageLimitReached, CountryNotAllowed) as refused:
         log.info("a message was not answered", connection=str(asked.connection.id), reason=refused.code)
 
 

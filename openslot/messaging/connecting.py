@@ -17,6 +17,7 @@ from openslot.flags.models import OutgoingChannel
 from openslot.flags.switches import find_stop
 from openslot.i18n import Text
 from openslot.messaging import connection_store as store
+from openslot.messaging import host_numbers
 from openslot.messaging.connection_events import MessagingConnected, MessagingDisconnected, MessagingTokenReplaced
 from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
 from openslot.messaging.connections import describe_fault, keep_failure, opened, opened_by, tell
@@ -153,6 +154,7 @@ async def disconnect(work: Work, owner: NumberOwner | None, connection_id: UUID)
     await store.lock_owner(work.db, (await get_connection(work, owner, connection_id)).owner_id)
     connection = await get_connection(work, owner, connection_id)
     await _end(work, connection)
+    await host_numbers.tell_disconnected(work, connection)
     return connection
 
 
@@ -191,6 +193,19 @@ async def set_template(
     if template:
         check_template(connection.provider, connection.channel, template)
     changed = replace(connection, template=template or None)
+    await store.update(work.db, changed)
+    return changed
+
+
+async def set_countries(
+    work: Work, owner: NumberOwner, connection_id: UUID, countries: tuple[str, ...]
+) -> MessagingConnection:
+    """Choose the countries that a number sends messages to; none: its own."""
+    await store.lock_owner(work.db, owner.id)
+    connection = await get_connection(work, owner, connection_id)
+    if connection.channel.messages is None and countries:
+        raise Invalid(details={"countries": NO_REPLIES})
+    changed = replace(connection, countries=countries)
     await store.update(work.db, changed)
     return changed
 
@@ -282,6 +297,7 @@ async def _insert(work: Work, owner: NumberOwner, checked: CheckedNumber) -> Mes
     )
     await store.insert(work.db, connection)
     await work.record(MessagingConnected(**tell(connection)))
+    await host_numbers.follow(work, connection)
     return connection
 
 

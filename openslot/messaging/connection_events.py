@@ -56,9 +56,18 @@ class MessagingBroken(MessagingConnectionEvent, frozen=True, kw_only=True):
     base_url: str
 
 
+class HostNumberChanged(MessagingConnectionEvent, frozen=True, kw_only=True):
+    """A host uses another number, or the one that they use is gone; the host is notified."""
+
+    type: ClassVar[str] = "messaging_connection.host_number_changed"
+    is_gone: bool
+    base_url: str
+
+
 MESSAGING_CONNECTION_EVENTS: tuple[type[Event], ...] = (
     MessagingConnected,
     MessagingTokenReplaced,
     MessagingDisconnected,
     MessagingBroken,
+    HostNumberChanged,
 )

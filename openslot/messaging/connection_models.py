@@ -42,6 +42,8 @@ class MessagingConnection(Struct, frozen=True, kw_only=True):
     default_host_id: UUID | None = None
     """Who gets messages from numbers that nobody has a thread with; None: the owner."""
     can_cancel: bool = False
+    countries: tuple[str, ...] = ()
+    """The codes of the countries that it sends messages to, `*` for every one; none: that of the number."""
     template: str | None = None
     """The provider's id of a template for reminders, which WhatsApp takes at any time."""
     last_checked_at: datetime | None = None
@@ -56,6 +58,15 @@ class MessagingConnection(Struct, frozen=True, kw_only=True):
         owner_id = self.user_id or self.organization_id
         assert owner_id is not None  # noqa: S101 - a constraint of the table
         return owner_id
+
+
+class UsableNumber(Struct, frozen=True, kw_only=True):
+    """A number that a host can choose to write from."""
+
+    connection: MessagingConnection
+    organization: str | None
+    """The name of the organization that has connected it; None: it is the host's own."""
+    is_used: bool
 
 
 class OptOutSource(StrEnum):

@@ -5,31 +5,49 @@ from uuid import UUID
 
 from openslot.core.db import Db
 from openslot.core.rows import Rows
-from openslot.messaging.connection_models import ConnectionChannel, MessageErasure, MessagingConnection
+from openslot.messaging.connection_models import (
+    ConnectionChannel,
+    MessageErasure,
+    MessagingConnection,
+    UsableNumber,
+)
 from openslot.messaging.errors import MessagingNotConnected
 
 CONNECTIONS = Rows(MessagingConnection, "messaging_connections c")
 KEPT = CONNECTIONS.stored.without("id", "user_id", "organization_id", "channel", "connected_at")
 ERASURES = Rows(MessageErasure, "message_erasures e")
-# A host's own number comes before that of an organization.
-FOR_HOST = f"""
-select {CONNECTIONS.columns} from messaging_connections c
-where c.disconnected_at is null and c.channel = $2 and (c.user_id = $1 or c.organization_id in (
-    select m.organization_id from memberships m where m.user_id = $1 and m.active))
-order by c.user_id is null, c.connected_at, c.id limit 1"""
+# About a number `c` and a host: it is theirs, or that of an organization of theirs.
+MAY_USE = """(c.disconnected_at is null and (c.user_id = $1 or c.organization_id in (
+    select m.organization_id from memberships m where m.user_id = $1 and m.active)))"""
+# What a host has named, if it is still theirs to use.
 ALL_FOR_HOST = f"""
-select distinct on (c.channel) {CONNECTIONS.columns} from messaging_connections c
-where c.disconnected_at is null and (c.user_id = $1 or c.organization_id in (
-    select m.organization_id from memberships m where m.user_id = $1 and m.active))
-order by c.channel, c.user_id is null, c.connected_at, c.id"""
-CHANNELS_OF_HOST = """
-select distinct c.channel from messaging_connections c
-where c.disconnected_at is null and (c.user_id = $1 or c.organization_id in (
-    select m.organization_id from memberships m where m.user_id = $1 and m.active))"""
+select {CONNECTIONS.columns} from host_numbers n join messaging_connections c on c.id = n.connection_id
+where n.user_id = $1 and {MAY_USE}"""
+FOR_HOST = f"{ALL_FOR_HOST} and n.channel = $2"
+USABLE = f"""
+select {CONNECTIONS.columns}, g.name as organization, n.connection_id is not null as is_used
+from messaging_connections c left join organizations g on g.id = c.organization_id
+left join host_numbers n on n.user_id = $1 and n.connection_id = c.id
+where {MAY_USE} order by c.channel, c.user_id is null, c.connected_at, c.id"""
+GONE = f"""
+select n.channel from host_numbers n where n.user_id = $1 and not exists (
+    select from messaging_connections c where c.id = n.connection_id and {MAY_USE}) order by n.channel"""
+USE = """
+insert into host_numbers (user_id, channel, connection_id) values ($1, $2, $3)
+on conflict (user_id, channel) do update set connection_id = excluded.connection_id"""
+# Members who name the number that this one of their organization has replaced.
+FOLLOW = """
+update host_numbers n set connection_id = $1 from messaging_connections c
+where c.id = n.connection_id and c.organization_id = $2 and c.channel = $3 and c.disconnected_at is not null
+  and exists (select from memberships m where m.user_id = n.user_id and m.organization_id = $2 and m.active)
+returning n.user_id"""
+LEFT = f"""
+select {CONNECTIONS.columns} from host_numbers n join messaging_connections c on c.id = n.connection_id
+where n.user_id = $1 and c.organization_id = $2 and c.disconnected_at is null and {MAY_USE} is not true"""
 
 
 async def find_for_host(db: Db, host_id: UUID, channel: ConnectionChannel) -> MessagingConnection | None:
-    """Find the number that a host writes from: their own, or else their organization's."""
+    """Find the number that a host writes from; None if it is gone, or not theirs to use any more."""
     row = await db.fetchrow(FOR_HOST, host_id, channel)
     return CONNECTIONS.read(row) if row else None
 
@@ -39,9 +57,38 @@ async def list_for_host(db: Db, host_id: UUID) -> list[MessagingConnection]:
     return [CONNECTIONS.read(row) for row in await db.fetch(ALL_FOR_HOST, host_id)]
 
 
-async def list_channels(db: Db, host_id: UUID) -> frozenset[ConnectionChannel]:
-    """List what a host can use: by numbers of their own, or of their organizations."""
-    return frozenset(ConnectionChannel(row["channel"]) for row in await db.fetch(CHANNELS_OF_HOST, host_id))
+async def list_usable(db: Db, host_id: UUID) -> list[UsableNumber]:
+    """List the numbers that a host can choose: their own first, then those of their organizations."""
+    return [
+        UsableNumber(connection=CONNECTIONS.read(row), organization=row["organization"], is_used=row["is_used"])
+        for row in await db.fetch(USABLE, host_id)
+    ]
+
+
+async def list_gone(db: Db, host_id: UUID) -> list[ConnectionChannel]:
+    """List the channels on which a host has named a number that can't be used any more."""
+    return [ConnectionChannel(row["channel"]) for row in await db.fetch(GONE, host_id)]
+
+
+async def use(db: Db, host_id: UUID, connection: MessagingConnection) -> None:
+    await db.execute(USE, host_id, connection.channel, connection.id)
+
+
+async def follow(db: Db, connection: MessagingConnection) -> list[UUID]:
+    """Name an organization's number where its members named an earlier one; return who they are."""
+    rows = await db.fetch(FOLLOW, connection.id, connection.organization_id, connection.channel)
+    return [row["user_id"] for row in rows]
+
+
+async def list_naming(db: Db, connection_id: UUID) -> list[UUID]:
+    """List the hosts who have named a number."""
+    rows = await db.fetch("select user_id from host_numbers where connection_id = $1 order by user_id", connection_id)
+    return [row["user_id"] for row in rows]
+
+
+async def list_left(db: Db, host_id: UUID, organization_id: UUID) -> list[MessagingConnection]:
+    """List the numbers of an organization that somebody has named who does not belong to it."""
+    return [CONNECTIONS.read(row) for row in await db.fetch(LEFT, host_id, organization_id)]
 
 
 async def get(db: Db, connection_id: UUID) -> MessagingConnection:

@@ -27,12 +27,12 @@ FAULTS = (REFUSED, UNREACHABLE)
 
 
 async def find_for_host(work: Work, host: User, channel: ConnectionChannel) -> MessagingConnection | None:
-    """Find the number that a host uses: their own, or else their organization's."""
+    """Find the number that a host uses on a channel; None if it is gone, or not theirs to use any more."""
     return await store.find_for_host(work.db, host.id, channel)
 
 
 async def list_for_host(work: Work, host: User) -> list[MessagingConnection]:
-    """List the numbers that a host uses, one for each channel: their own, or else their organization's."""
+    """List the numbers that a host uses, one for each channel."""
     return await store.list_for_host(work.db, host.id)
 
 

@@ -40,10 +40,17 @@ class MessageFileUnavailable(Unavailable):
 
 
 class MessageLimitReached(Conflict):
-    """The host, or the recipient, has as many messages as are allowed in 24 hours."""
+    """The host, the number or the recipient has as many messages as are allowed in 24 hours."""
 
     code = "message_limit_exceeded"
     message = Text("The limit of messages in 24 hours is reached. Try again later")
+
+
+class CountryNotAllowed(Conflict):
+    """The number sends no messages to the country of the recipient; its owner chooses the countries."""
+
+    code = "message_country_not_allowed"
+    message = Text("This number sends no messages to that country. Its owner chooses the countries")
 
 
 class RecipientOptedOut(Conflict):

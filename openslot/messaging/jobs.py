@@ -1,6 +1,8 @@
 """What messaging does because time passed: it asks providers to delete, how numbers and messages are, and tidies."""
 
 from datetime import timedelta
+from functools import partial
+from operator import itemgetter
 from uuid import UUID
 
 import structlog
@@ -8,6 +10,7 @@ import structlog
 from openslot.conversations import outbox
 from openslot.core.work import Periodic, Work
 from openslot.jobs.batches import delete_old, repeat
+from openslot.jobs.each import serve_each
 from openslot.messaging import call_store
 from openslot.messaging import connection_store as store
 from openslot.messaging.calls import KEPT_FOR
@@ -19,6 +22,7 @@ from openslot.messaging.inbound import keep_status
 from openslot.messaging.models import MessageCredentials, StatusNotice
 from openslot.messaging.ports import MessageAccount, MessageFault, MessageRefused, TokenRefused
 
+ERASE, CHECK_DELIVERIES, CHECK_NUMBERS = "messaging.erase", "messaging.check_deliveries", "messaging.check_numbers"
 AT_ONCE = 200
 # A message that is still on its way can't be deleted, and a provider may be down for days.
 DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 360, *(1440,) * 10))
@@ -32,17 +36,21 @@ log = structlog.get_logger()
 async def erase(work: Work) -> str:
     """Delete messages, files and recordings at the provider that were deleted here."""
     due = await store.list_due_erasures(work.db, now=work.now, limit=AT_ONCE)
-    done = 0
-    for erasure in due:
-        if await _erase_one(work, erasure):
-            await store.delete_erasure(work.db, erasure.id)
-            done += 1
-        else:
-            await store.put_off_erasure(work.db, erasure.id, until=work.now + DELAYS[erasure.tries])
+    served = await serve_each(work, ERASE, due, partial(_erase_one, work), key=lambda each: each.id)
+    done = sum(served.results)
     return f"{done} messages deleted at their providers, {len(due) - done} to try again"
 
 
 async def _erase_one(work: Work, erasure: MessageErasure) -> bool:
+    """Delete one, or put it off; first it is put off anyway, so that one that fails does not come first again."""
+    await store.put_off_erasure(work.db, erasure.id, until=work.now + DELAYS[min(erasure.tries, len(DELAYS) - 1)])
+    is_over = await _ask_to_erase(work, erasure)
+    if is_over:
+        await store.delete_erasure(work.db, erasure.id)
+    return is_over
+
+
+async def _ask_to_erase(work: Work, erasure: MessageErasure) -> bool:
     """Ask the provider; True if there is nothing more that can be done."""
     credentials = MessageCredentials(account=erasure.account, token=work.runtime.secrets.open(erasure.token))
     try:
@@ -72,17 +80,18 @@ async def check_deliveries(work: Work) -> str:
     of_number: dict[UUID, list[str]] = {}
     for message in due:
         of_number.setdefault(message.connection_id, []).append(message.vendor_id)
-    for connection_id, vendor_ids in of_number.items():
-        await _check_some(work, await store.get(work.db, connection_id), vendor_ids)
+    await serve_each(work, CHECK_DELIVERIES, of_number.items(), partial(_check_some, work), key=itemgetter(0))
     return f"{len(due)} messages checked at their providers"
 
 
-async def _check_some(work: Work, connection: MessagingConnection, vendor_ids: list[str]) -> None:
+async def _check_some(work: Work, asked: tuple[UUID, list[str]]) -> None:
     """Ask for messages one after the other, and stop when the provider does not answer: they are asked for later."""
+    connection_id, vendor_ids = asked
+    connection = await store.get(work.db, connection_id)
     try:
         async with opened(work.runtime, connection) as account:
-            for vendor_id in vendor_ids:
-                await _check_delivery(work, connection, account, vendor_id)
+            check = partial(_check_delivery, work, connection, account)
+            await serve_each(work, CHECK_DELIVERIES, vendor_ids, check, for_all=(MessageFault,))
     except MessagingNotConnected:
         log.info("a number was disconnected before its messages were checked", connection=str(connection.id))
     except MessageFault as fault:
@@ -103,8 +112,7 @@ async def _check_delivery(work: Work, connection: MessagingConnection, account: 
 async def check_numbers(work: Work) -> str:
     """Ask the providers whether connected numbers can still be used, and tell the owners of those that can't."""
     found = await store.list_live(work.db)
-    for connection in found:
-        await check_connection(work, connection)
+    await serve_each(work, CHECK_NUMBERS, found, partial(check_connection, work), key=lambda each: each.id)
     return f"{len(found)} numbers checked"
 
 
@@ -117,8 +125,8 @@ async def tidy(work: Work) -> str:
 
 
 MESSAGING_JOBS = (
-    Periodic(name="messaging.erase", expression="* * * * *", run=erase, transaction="none"),
-    Periodic(name="messaging.check_deliveries", expression="* * * * *", run=check_deliveries, transaction="none"),
-    Periodic(name="messaging.check_numbers", expression="17 * * * *", run=check_numbers, transaction="none"),
+    Periodic(name=ERASE, expression="* * * * *", run=erase, transaction="none"),
+    Periodic(name=CHECK_DELIVERIES, expression="* * * * *", run=check_deliveries, transaction="none"),
+    Periodic(name=CHECK_NUMBERS, expression="17 * * * *", run=check_numbers, transaction="none"),
     Periodic(name="messaging.tidy", expression="41 3 * * *", run=tidy, transaction="none"),
 )

@@ -160,6 +160,7 @@ class DropReason(StrEnum):
     NO_TEMPLATE = "no_template"
     OPTED_OUT = "opted_out"
     LIMIT = "limit"
+    COUNTRY = "country"
 
 
 class MediaRef(Struct, frozen=True, kw_only=True):

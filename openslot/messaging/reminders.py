@@ -25,7 +25,7 @@ from openslot.i18n.languages import choose_locale
 from openslot.messaging import connection_store, reminder_rules, sending
 from openslot.messaging import reminder_store as store
 from openslot.messaging.connection_models import ConnectionChannel
-from openslot.messaging.errors import MessageLimitReached, RecipientOptedOut
+from openslot.messaging.errors import CountryNotAllowed, MessageLimitReached, RecipientOptedOut
 from openslot.messaging.models import DropReason
 from openslot.messaging.words import (
     REFUSALS,
@@ -180,6 +180,8 @@ async def _queue(
         return _skip(DropReason.OPTED_OUT)
     except MessageLimitReached:
         return _skip(DropReason.LIMIT)
+    except CountryNotAllowed:
+        return _skip(DropReason.COUNTRY)
     return Done()
 
 

@@ -7,6 +7,9 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.accounts.models import User
+from openslot.allowances.models import Allowance, CauseKind, Cost, CostCause
+from openslot.allowances.operations import note_refused
+from openslot.allowances.rules import DAY
 from openslot.bookings.links import booking_url, manage_url
 from openslot.conversations import operations as conversations
 from openslot.conversations import outbox
@@ -21,6 +24,7 @@ from openslot.conversations.models import (
 from openslot.conversations.outbox import BookingMessage
 from openslot.conversations.outbox_store import WaitingMessage
 from openslot.core.actor import SYSTEM, Destination
+from openslot.core.countries import is_allowed
 from openslot.core.effects import forget_effect
 from openslot.core.errors import Invalid, require
 from openslot.core.events import Effect
@@ -31,7 +35,7 @@ from openslot.flags.models import OutgoingChannel
 from openslot.flags.switches import find_stop
 from openslot.messaging import connection_store, connections, inbound, reminder_rules, reminder_store, rules
 from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
-from openslot.messaging.errors import MessageLimitReached, RecipientOptedOut, WhatsAppWindowClosed
+from openslot.messaging.errors import CountryNotAllowed, MessageLimitReached, RecipientOptedOut, WhatsAppWindowClosed
 from openslot.messaging.models import (
     LONGEST_BODY,
     DropReason,
@@ -108,12 +112,46 @@ async def queue(
     """Let a message wait to be sent, in a transaction; refuse one that is not wanted, or one too many."""
     if await inbound.is_opted_out(work, connection, thread.contact_phone):
         raise RecipientOptedOut
-    await _check_limits(work, thread, is_by_hand=sent_by is not None)
+    if sent_by is not None:
+        await _check_written(work, thread)
+    else:
+        await _check_caused(work, thread, connection)
     message = await outbox.queue_message(
         work, thread, content, connection_id=connection.id, purpose=purpose, sent_by=sent_by, about=about
     )
     await plan_sending(work, message.conversation_id, connection)
     return message
+
+
+async def _check_written(work: Work, thread: Conversation) -> None:
+    """Refuse a message by hand beyond the half that hosts have for themselves, whatever others have caused."""
+    written = await outbox.count_written(work, thread.owner_id, thread.contact_phone)
+    limit = work.runtime.settings.limit_messages
+    if written >= limit - limit // 2:
+        raise MessageLimitReached
+
+
+async def _check_caused(work: Work, thread: Conversation, connection: MessagingConnection) -> None:
+    """Refuse a message that others cause beyond the limits, or to a country that its number does not send to."""
+    if not is_allowed(thread.contact_phone, number=connection.number, countries=connection.countries):
+        _note_limit(work, thread, CauseKind.COUNTRY, 0)
+        raise CountryNotAllowed
+    settings = work.runtime.settings
+    sent = await outbox.count_caused(work, thread.owner_id, thread.contact_phone, connection_id=connection.id)
+    counted = (
+        (sent.of_host, settings.limit_messages // 2),
+        (sent.of_number, settings.limit_messages_number),
+        (sent.to_recipient, settings.limit_messages_recipient),
+    )
+    reached = next((most for count, most in counted if count >= most), None)
+    if reached is not None:
+        _note_limit(work, thread, CauseKind.LIMIT, reached)
+        raise MessageLimitReached
+
+
+def _note_limit(work: Work, thread: Conversation, kind: CauseKind, most: int) -> None:
+    cause = CostCause(kind=kind, name=str(thread.owner_id))
+    note_refused(work.runtime, Cost.MESSAGE, cause, Allowance(most, DAY), host_id=thread.owner_id)
 
 
 async def plan_sending(work: Work, conversation_id: UUID, connection: MessagingConnection) -> None:
@@ -126,14 +164,6 @@ async def plan_sending(work: Work, conversation_id: UUID, connection: MessagingC
         tenant_id=connection.user_id,
         target=str(connection.id),
     )
-
-
-async def _check_limits(work: Work, thread: Conversation, *, is_by_hand: bool) -> None:
-    settings = work.runtime.settings
-    of_host, to_recipient = await outbox.count_recent(work, thread.owner_id, thread.contact_phone)
-    is_too_often = not is_by_hand and to_recipient >= settings.limit_messages_recipient
-    if of_host >= settings.limit_messages or is_too_often:
-        raise MessageLimitReached
 
 
 async def send_next(work: Work, effect: Effect) -> Outcome:

@@ -36,6 +36,7 @@ REFUSALS: dict[str, Text] = {
     DropReason.NO_TEMPLATE: Text(
         "WhatsApp takes it only as a template, as this person has not written for 24 hours, and there is none"
     ),
+    DropReason.COUNTRY: Text("the number sends no messages to this country"),
     DropReason.LIMIT: Text("the limit of messages in 24 hours was reached"),
 }
 # One character beyond these makes an SMS more than twice as long.

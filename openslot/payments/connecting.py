@@ -14,6 +14,8 @@ from openslot.core.events import Effect
 from openslot.core.ids import new_id
 from openslot.core.sealing import seal
 from openslot.core.work import Done, GiveUp, Outcome, Skipped, TryLater, Work
+from openslot.event_types import accounts as event_types
+from openslot.event_types.models import PaymentAccount
 from openslot.i18n import Text
 from openslot.payments import connection_store as store
 from openslot.payments import operations
@@ -84,6 +86,7 @@ async def connect(work: Work, owner: AccountOwner, account: CheckedAccount) -> P
         if known is not None:
             await _end(work, known)
         connection = await _insert(work, owner, account)
+        await _name_in_event_types(work, owner, connection)
     if connection.notice_secret is None and can_be_notified(work.runtime.settings):
         await work.plan(
             REGISTER,
@@ -106,11 +109,6 @@ async def get_connection(work: Work, owner: AccountOwner) -> PaymentConnection:
 
 async def find_connection(work: Work, owner: AccountOwner) -> PaymentConnection | None:
     return await store.find_of_owner(work.db, owner.id)
-
-
-async def find_for_host(work: Work, host: User) -> PaymentConnection | None:
-    """Read the connection that a host's payments go to: their own, or else their organization's."""
-    return await store.find_for_host(work.db, host.id)
 
 
 async def preview_disconnection(work: Work, connection: PaymentConnection) -> ConnectionPreview:
@@ -149,6 +147,7 @@ async def disconnect(work: Work, owner: AccountOwner, *, leaves_open: bool) -> P
     await store.lock_owner(work.db, owner.id)
     connection = await get_connection(work, owner)
     await _end(work, connection, leaves_open=leaves_open)
+    await event_types.tell_disconnected(work, connection.id, by=owner.id)
     return connection
 
 
@@ -242,6 +241,15 @@ async def _insert(work: Work, owner: AccountOwner, account: CheckedAccount) -> P
     await store.insert(work.db, connection)
     await work.record(PaymentsConnected(**tell(connection)))
     return connection
+
+
+async def _name_in_event_types(work: Work, owner: AccountOwner, connection: PaymentConnection) -> None:
+    """Let event types that named an earlier account of the same owner name this one."""
+    account = PaymentAccount(id=connection.id, name=name_account(connection))
+    if isinstance(owner, User):
+        await event_types.follow_own(work, account, owner.id)
+    else:
+        await event_types.follow_organization(work, account, owner.id)
 
 
 async def _end(work: Work, connection: PaymentConnection, *, leaves_open: bool = False) -> None:

@@ -12,12 +12,10 @@ from openslot.payments.store import UNDER_WAY
 CONNECTIONS = Rows(PaymentConnection, "payment_connections c")
 KEPT = CONNECTIONS.stored.without("id", "user_id", "organization_id", "connected_at")
 ENDINGS = Rows(ConnectionEnding, "payment_endings e")
-# A host's own connection comes before that of an organization.
-FOR_HOST = f"""
-select {CONNECTIONS.columns} from payment_connections c
-where c.disconnected_at is null and (c.user_id = $1 or c.organization_id in (
-    select m.organization_id from memberships m where m.user_id = $1 and m.active))
-order by c.user_id is null, c.connected_at, c.id limit 1"""
+OF_EVENT_TYPE = f"""
+select {CONNECTIONS.columns} from payment_connections c join event_types e on e.payment_connection_id = c.id
+where e.id = $1 and c.disconnected_at is null and (c.user_id = e.owner_id or c.organization_id in (
+    select m.organization_id from memberships m where m.user_id = e.owner_id and m.active))"""
 PREVIEW = f"""
 select (select count(*) from payments p where p.connection_id = $1 and p.state in {UNDER_WAY}) as under_way,
        (select count(*) from payments p join bookings b on b.id = p.booking_id
@@ -42,9 +40,9 @@ async def may_use(db: Db, host_id: UUID, payment_id: UUID) -> bool:
     return bool(await db.fetchval(MAY_USE, host_id, payment_id))
 
 
-async def find_for_host(db: Db, host_id: UUID) -> PaymentConnection | None:
-    """Find the connection that a host's payments go to: their own, or else their organization's."""
-    row = await db.fetchrow(FOR_HOST, host_id)
+async def find_of_event_type(db: Db, event_type_id: UUID) -> PaymentConnection | None:
+    """Find the account that an event type names; None if it is gone, or not its owner's to use any more."""
+    row = await db.fetchrow(OF_EVENT_TYPE, event_type_id)
     return CONNECTIONS.read(row) if row else None
 
 

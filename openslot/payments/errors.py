@@ -57,6 +57,13 @@ class CheckoutNotPossible(PaymentUnavailable):
         )
 
 
+class PaymentProcessing(Conflict):
+    """The money is on its way and can't be stopped; when it has come, the booking can be cancelled."""
+
+    code = "payment_processing"
+    message = Text("The payment is being processed. The booking can be cancelled when that is done")
+
+
 class PaymentConnectionChanged(Conflict):
     """Another account was connected or disconnected at the same time."""
 

@@ -5,7 +5,9 @@ from datetime import timedelta
 from openslot.bookings import pending
 from openslot.core.work import Periodic, Work
 from openslot.jobs.batches import repeat
+from openslot.jobs.each import serve_each
 from openslot.payments import store
+from openslot.payments.models import StoredPayment
 from openslot.payments.reactions import READ, ReadPlan
 
 AT_ONCE = 500
@@ -15,7 +17,8 @@ KEPT_FOR = timedelta(days=30)
 async def read_due(work: Work) -> str:
     """Plan to read the payments whose time has come; the workers share their providers fairly."""
     due = await store.list_due(work.db, now=work.now, limit=AT_ONCE)
-    for payment in due:
+
+    async def plan(payment: StoredPayment) -> None:
         await work.plan(
             READ,
             str(payment.id),
@@ -24,6 +27,8 @@ async def read_due(work: Work) -> str:
             tenant_id=payment.host_id,
             target=str(payment.connection_id),
         )
+
+    await serve_each(work, "payments.read", due, plan, key=lambda each: each.id)
     return f"{len(due)} payments to read"
 
 

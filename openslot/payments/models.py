@@ -248,6 +248,11 @@ class PaymentState(StrEnum):
     RELEASED = "released"
     """The time was freed without money."""
 
+    @property
+    def is_under_way(self) -> bool:
+        """Return whether a booking's time is kept until the money comes."""
+        return self in (PaymentState.OPENING, PaymentState.OPEN, PaymentState.PROCESSING)
+
 
 class Problem(StrEnum):
     """Why a person must look at a payment."""

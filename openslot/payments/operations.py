@@ -1,5 +1,6 @@
 """The verbs of payments: book and pay, read what became of it, give up, refund."""
 
+from datetime import timedelta
 from enum import Enum
 from functools import partial
 from uuid import UUID
@@ -47,6 +48,8 @@ from openslot.payments.store import FoundPayment
 
 MAX_READS = 10
 """How often a payment is read because somebody else has changed it meanwhile."""
+LOOKED_EVERY = timedelta(seconds=5)
+"""How often the provider is asked about one payment for those who look at its page."""
 
 
 class ReadPurpose(Enum):
@@ -80,7 +83,7 @@ async def book(work: Work, wanted: BookingWanted) -> Booking:
 
 async def _begin(work: Work, details: BookingDetails) -> None:
     booking, price = details.booking, details.event_type.price
-    connection = await connection_store.find_for_host(work.db, booking.host_id)
+    connection = await connection_store.find_of_event_type(work.db, booking.event_type_id)
     if connection is None or price is None:
         raise PaymentUnavailable
     expires_at = work.now + rules.PAYS_WITHIN
@@ -123,12 +126,21 @@ async def read_anew(runtime: Runtime, payment_id: UUID) -> StoredPayment:
     return await _advance(runtime, payment_id, ReadPurpose.KNOW)
 
 
+async def look(runtime: Runtime, payment: StoredPayment) -> StoredPayment:
+    """Read a payment anew for the first who looks at it within five seconds; the others see what is stored."""
+    if not await store.begin_look(runtime.pool, payment.id, every=LOOKED_EVERY):
+        return payment
+    return await read_anew(runtime, payment.id)
+
+
 async def give_up(runtime: Runtime, booking_id: UUID) -> StoredPayment:
     """End the checkout of an invitee who does not want to pay any more, and free the time.
 
     Whoever has paid a moment before has a confirmed booking. Refused if the provider can't be asked.
     """
     payment = require(await store.find_of_booking(runtime.pool, booking_id), BookingNotFound)
+    if payment.state in {PaymentState.PAID, PaymentState.RELEASED}:
+        return payment
     given_up = await _advance(runtime, payment.id, ReadPurpose.END)
     if given_up.state in {PaymentState.OPENING, PaymentState.OPEN}:
         raise CheckoutNotOpened
@@ -296,5 +308,9 @@ async def list_payments(
     return await store.list_payments(work.db, host.id if host else None, wanted, limit=limit, offset=(page - 1) * limit)
 
 
-async def list_totals(work: Work, host: User) -> list[RevenueTotal]:
-    return await store.list_totals(work.db, host.id)
+async def list_totals(work: Work, host: User, wanted: PaymentFilter) -> list[RevenueTotal]:
+    """Sum up what a host has received and given back of what a filter finds."""
+    if wanted == PaymentFilter():
+        # These sums are kept, however many payments there are.
+        return await store.list_totals(work.db, host.id)
+    return await store.sum_filtered(work.db, host.id, wanted)

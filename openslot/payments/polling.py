@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from functools import partial
+from operator import itemgetter
 from uuid import UUID
 
 import structlog
@@ -13,8 +14,10 @@ from openslot.core.actor import SYSTEM
 from openslot.core.effects import forget_effect
 from openslot.core.events import Effect
 from openslot.core.failing import keep_failure
+from openslot.core.secrets import SealBroken
 from openslot.core.work import Done, Outcome, Periodic, Reaction, Skipped, Work
 from openslot.jobs.batches import repeat
+from openslot.jobs.each import serve_each
 from openslot.payments import connection_store as store
 from openslot.payments import notice_store
 from openslot.payments.connecting import REGISTER, register_endpoint, tell
@@ -24,7 +27,7 @@ from openslot.payments.models import ConnectionEnding, PaymentConnection, Paymen
 from openslot.payments.notices import DELAYS, FOLLOW, follow, keep_notices, to_connection
 from openslot.payments.ports import Checkout, CheckoutFault, CheckoutRefused, KeyRefused, RightMissing
 
-POLL = "payments.poll"
+POLL, FINISH = "payments.poll", "payments.finish_endings"
 # What happens appears in the list with some delay, and not in order.
 OVERLAP = timedelta(minutes=5)
 POLLED_FOR = timedelta(days=180)
@@ -39,9 +42,13 @@ log = structlog.get_logger()
 async def plan_polls(work: Work) -> str:
     """Plan to read every account through which somebody has paid; the workers share the provider fairly."""
     found = await store.list_to_poll(work.db, since=work.now - POLLED_FOR)
-    for connection_id, user_id in found:
+
+    async def plan(each: tuple[UUID, UUID | None]) -> None:
+        connection_id, user_id = each
         target = str(connection_id)
         await work.plan(POLL, target, due_at=work.now, payload=connection_id, tenant_id=user_id, target=target)
+
+    await serve_each(work, POLL, found, plan, key=itemgetter(0))
     return f"{len(found)} payment accounts to read"
 
 
@@ -93,16 +100,24 @@ async def _tell_owner(work: Work, connection: PaymentConnection, reason: str, *,
 async def finish_endings(work: Work) -> str:
     """Remove the endpoints of connections that are gone, and end the checkouts that were open."""
     endings = await store.list_endings(work.db, limit=ENDINGS_AT_ONCE)
-    finished = [ending for ending in endings if await _finish(work, ending)]
-    for ending in finished:
-        await store.delete_ending(work.db, ending.id)
-    return f"{len(finished)} payment accounts left, {len(endings) - len(finished)} to leave"
+    left = await serve_each(work, FINISH, endings, partial(_finish, work), key=lambda each: each.id)
+    finished = sum(left.results)
+    return f"{finished} payment accounts left, {len(endings) - finished} to leave"
 
 
 async def _finish(work: Work, ending: ConnectionEnding) -> bool:
+    """Leave an account; False if that is to be tried again."""
+    is_over = await _do_the_rest(work, ending)
+    if is_over:
+        await store.delete_ending(work.db, ending.id)
+    return is_over
+
+
+async def _do_the_rest(work: Work, ending: ConnectionEnding) -> bool:
     """Do what is left to do; True if there is nothing more that can be done."""
-    key = work.runtime.secrets.open(ending.key)
+    is_late = work.now - ending.ended_at >= GIVE_UP_AFTER
     try:
+        key = work.runtime.secrets.open(ending.key)
         async with opened_by_key(work.runtime, ending.behalf_of, key) as checkout:
             tries = [partial(_end_session, checkout, ending, session_id) for session_id in ending.sessions]
             if ending.endpoint_id is not None:
@@ -111,9 +126,12 @@ async def _finish(work: Work, ending: ConnectionEnding) -> bool:
                 await _try(ending, each)
     except KeyRefused as fault:
         _warn(ending, fault)
-        return True
+    except SealBroken as fault:
+        if not is_late:
+            raise
+        _warn(ending, fault)
     except CheckoutFault:
-        return work.now - ending.ended_at >= GIVE_UP_AFTER
+        return is_late
     return True
 
 
@@ -125,7 +143,7 @@ async def _try(ending: ConnectionEnding, deed: Callable[[], Awaitable[None]]) ->
         _warn(ending, fault)
 
 
-def _warn(ending: ConnectionEnding, fault: CheckoutFault) -> None:
+def _warn(ending: ConnectionEnding, fault: CheckoutFault | SealBroken) -> None:
     log.warning("a payment account could not be left properly", owner=str(ending.behalf_of), fault=str(fault))
 
 
@@ -152,7 +170,7 @@ PAYMENT_CONNECTION_REACTIONS = (
     Reaction(name=POLL, run=poll, destination=to_connection),
 )
 PAYMENT_CONNECTION_JOBS = (
-    Periodic(name="payments.poll", expression="* * * * *", run=plan_polls, transaction="none"),
-    Periodic(name="payments.finish_endings", expression="* * * * *", run=finish_endings, transaction="none"),
+    Periodic(name=POLL, expression="* * * * *", run=plan_polls, transaction="none"),
+    Periodic(name=FINISH, expression="* * * * *", run=finish_endings, transaction="none"),
     Periodic(name="payments.tidy_notices", expression="23 * * * *", run=tidy_notices, transaction="none"),
 )

@@ -9,6 +9,7 @@ from openslot.accounts.models import User
 from openslot.bookings.models import BookingDetails
 from openslot.core.errors import require
 from openslot.core.work import Work
+from openslot.event_types.accounts import list_accounts
 from openslot.payments import connection_store, refund_rules, store
 from openslot.payments.errors import PaymentNotFound
 from openslot.payments.models import PaymentState, StoredPayment, StoredRefund
@@ -25,8 +26,8 @@ class PaymentOverview(Struct, frozen=True, kw_only=True):
 
 
 async def takes_payments(work: Work, host: User) -> bool:
-    """Answer whether invitees can pay a host: they, or their organization, have connected a payment provider."""
-    return await connection_store.find_for_host(work.db, host.id) is not None
+    """Answer whether invitees can pay a host: they, or an organization of theirs, have connected an account."""
+    return bool(await list_accounts(work, host.id))
 
 
 async def get_overview(work: Work, host: User, payment_id: UUID) -> PaymentOverview:

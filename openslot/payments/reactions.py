@@ -7,12 +7,13 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.accounts.events import UserDeletionBegun, UserDisabled, UserEvent
+from openslot.accounts.events import MemberRemoved, UserDeletionBegun, UserDisabled, UserEvent
 from openslot.bookings.events import BookingCancelled, BookingRescheduled
 from openslot.bookings.rules import is_host
 from openslot.core.actor import SYSTEM, Destination
 from openslot.core.events import Effect, Event
 from openslot.core.work import Consequence, Done, Outcome, Reaction, Skipped, TryLater, Work
+from openslot.event_types import accounts
 from openslot.payments import connections, operations, refund_rules, rules, settling, store
 from openslot.payments.errors import CheckoutNotOpened, PaymentNotFound, RefundNotPossible
 from openslot.payments.events import RefundRequested
@@ -36,6 +37,11 @@ KEYS_LAST = timedelta(hours=12)
 """How long the provider is sure to know a request again; it promises a day."""
 
 NOTHING_LEFT = "nothing_left"
+NOTHING_TO_REFUND = "nothing is left to refund"
+NOTHING_PAID = "nothing was paid"
+REFUND_MADE = "the refund is made already"
+BY_POLICY = "the refund policy is "
+"""Before the policy."""
 
 
 class ReadPlan(Struct, frozen=True):
@@ -56,13 +62,13 @@ async def refund_cancelled(work: Work, effect: Effect) -> Outcome:
     booking = effect.event(BookingCancelled).booking
     payment = await store.find_of_booking(work.db, booking.id)
     if payment is None:
-        return Skipped("nothing was paid")
+        return Skipped(NOTHING_PAID)
     if not rules.is_refunded_when_cancelled(payment, booking):
-        return Skipped(f"the refund policy is {payment.refund_policy}")
+        return Skipped(f"{BY_POLICY}{payment.refund_policy}")
     try:
         await work.runtime.run(SYSTEM, partial(_refund_rest, payment_id=payment.id))
     except (PaymentNotFound, RefundNotPossible):
-        return Skipped("nothing is left to refund")
+        return Skipped(NOTHING_TO_REFUND)
     return Done()
 
 
@@ -76,7 +82,7 @@ async def refund(work: Work, effect: Effect) -> Outcome:
     stored = await store.find_refund(work.db, wanted.refund.id)
     payment = await store.find_of_booking(work.db, wanted.booking.id)
     if stored is None or payment is None or stored.state is not RefundState.WANTED:
-        return Skipped("the refund is made already")
+        return Skipped(REFUND_MADE)
     is_last = effect.attempts > len(DELAYS)
     try:
         made = await _make(work, payment, stored)
@@ -208,12 +214,21 @@ async def leave(work: Work, effect: Effect) -> Outcome:
     return Done()
 
 
+async def tell_left(work: Work, event: Event) -> None:
+    """Tell who has left an organization which of their event types were paid to its account."""
+    assert isinstance(event, MemberRemoved)  # noqa: S101 - it runs on this event alone
+    await accounts.tell_left(work, event.user_id, organization_id=event.organization_id)
+
+
 def _to_provider(_: Work, effect: Effect) -> Destination:
     payment = effect.event(RefundRequested).payment
     return Destination(f"payments/{payment.connection_id}", payment.host_id)
 
 
-PAYMENT_CONSEQUENCES = (Consequence(name="payments.keep_refund_until", on=BookingRescheduled, run=keep_refund_until),)
+PAYMENT_CONSEQUENCES = (
+    Consequence(name="payments.keep_refund_until", on=BookingRescheduled, run=keep_refund_until),
+    Consequence(name="payments.tell_left", on=MemberRemoved, run=tell_left),
+)
 PAYMENT_REACTIONS = (
     Reaction(name=READ, run=read, destination=to_connection),
     Reaction(name="payments.refund", on=(RefundRequested,), run=refund, destination=_to_provider, delays=DELAYS),

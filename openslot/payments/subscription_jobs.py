@@ -1,6 +1,8 @@
 """What is done with subscriptions because time passed, or because an account or organization is deleted."""
 
 from datetime import timedelta
+from functools import partial
+from uuid import UUID
 
 import structlog
 
@@ -8,6 +10,7 @@ from openslot.accounts.events import OrganizationDeleted, UserDeletionBegun, Use
 from openslot.core.actor import SYSTEM, Destination
 from openslot.core.events import Effect
 from openslot.core.work import Done, Outcome, Periodic, Reaction, Runtime, Skipped, TryLater, Work
+from openslot.jobs.each import serve_each
 from openslot.payments import subscription_store as store
 from openslot.payments.ports import Billing, CheckoutBusy, CheckoutFault, CheckoutUnavailable, KeyRefused
 from openslot.payments.subscription_models import StoredPrice
@@ -21,6 +24,7 @@ from openslot.payments.subscriptions import (
     read_anew,
 )
 
+READ = "plans.read"
 AT_ONCE = 200
 # Events appear late and out of order.
 OVERLAP = timedelta(minutes=5)
@@ -37,17 +41,12 @@ async def read_plans(work: Work) -> str:
     """Read what has happened to subscriptions, those that are due, and the prices; end those of nobody."""
     if find_mode(work.runtime.settings) is None:
         return "plans are not sold"
-    faults: list[CheckoutFault] = []
-    read = 0
+    steps = (read_events, read_due, end_orphans, read_prices)
     async with opened(work.runtime) as billing:
-        for step in (read_events, read_due, end_orphans, read_prices):
-            try:
-                read += await step(work.runtime, billing)
-            except CheckoutFault as fault:
-                faults.append(fault)
-    if faults:
-        raise faults[0]
-    return f"{read} read"
+        read = await serve_each(
+            work, READ, steps, lambda step: step(work.runtime, billing), key=lambda step: step.__name__
+        )
+    return f"{sum(read.results)} read"
 
 
 async def read_events(runtime: Runtime, billing: Billing) -> int:
@@ -70,30 +69,26 @@ async def read_events(runtime: Runtime, billing: Billing) -> int:
 async def read_due(runtime: Runtime, billing: Billing) -> int:
     """Read the subscriptions that are due; one that can't be read does not keep the others from it."""
     due = await store.list_due(runtime.pool, billing.mode, now=runtime.clock(), limit=AT_ONCE)
-    for each in due:
+
+    async def read(subscriber_id: UUID) -> None:
         try:
-            await read_anew(runtime, billing, each)
+            await read_anew(runtime, billing, subscriber_id)
         except NOBODY_ANSWERS:
             raise
-        except CheckoutFault as fault:
-            log.warning("subscription can't be read", subscriber=str(each), fault=str(fault))
-            await store.read_later(runtime.pool, each, runtime.clock() + AFTER_A_FAULT)
+        # Whatever it is: those that can't be read come after the others next time.
+        except Exception:
+            await store.read_later(runtime.pool, subscriber_id, runtime.clock() + AFTER_A_FAULT)
+            raise
+
+    await serve_each(runtime.work(SYSTEM), READ, due, read, for_all=NOBODY_ANSWERS)
     return len(due)
 
 
 async def end_orphans(runtime: Runtime, billing: Billing) -> int:
     """Cancel the subscriptions of accounts that are disabled or deleted, and of organizations that are deleted."""
     orphans = await store.list_orphans(runtime.pool, billing.mode, limit=AT_ONCE)
-    faults: list[CheckoutFault] = []
-    for each in orphans:
-        try:
-            await end(runtime, billing, each)
-        except NOBODY_ANSWERS:
-            raise
-        except CheckoutFault as fault:
-            faults.append(fault)
-    if faults:
-        raise faults[0]
+    ending = partial(end, runtime, billing)
+    await serve_each(runtime.work(SYSTEM), READ, orphans, ending, key=lambda each: each.id, for_all=NOBODY_ANSWERS)
     return len(orphans)
 
 
@@ -156,4 +151,4 @@ SUBSCRIPTION_REACTIONS = (
     ),
     Reaction(name=CANCEL_SECOND, run=cancel_second, delays=DELAYS, destination=to_provider),
 )
-SUBSCRIPTION_JOBS = (Periodic(name="plans.read", expression="* * * * *", run=read_plans, transaction="none"),)
+SUBSCRIPTION_JOBS = (Periodic(name=READ, expression="* * * * *", run=read_plans, transaction="none"),)

@@ -28,6 +28,8 @@ class WaitListJoined(WaitListEvent, frozen=True, kw_only=True):
     """Somebody wants to join the wait list, and is asked to confirm their address."""
 
     type: ClassVar[str] = "wait_list.joined"
+    is_reserved: bool = False
+    """Whether the email that asks them is sent whatever others set off."""
 
 
 class WaitListConfirmed(WaitListEvent, frozen=True, kw_only=True):

@@ -64,11 +64,6 @@ class WaitListEntry(Struct, frozen=True, kw_only=True):
     asked_at: datetime
     """When the address was last asked to confirm."""
 
-    @property
-    def address(self) -> str:
-        """The address as it is compared."""
-        return self.email.lower()
-
 
 class Offer(Struct, frozen=True, kw_only=True):
     """A free time that is kept for one person."""
@@ -100,6 +95,8 @@ class Waiting(Struct, frozen=True, kw_only=True):
 
     entry: WaitListEntry
     event_type: EventType
+    address: str
+    """As the database compares it."""
 
     @property
     def which(self) -> BySlug:

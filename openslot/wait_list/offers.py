@@ -1,45 +1,89 @@
 """Offers: which free time is kept for whom, and how that ends. The caller of each verb has locked the host."""
 
-from datetime import datetime
+from collections.abc import Collection
+from datetime import date, datetime, timedelta
+from functools import partial
+from typing import NamedTuple
 from uuid import UUID
 
+from openslot.allowances.models import Cost
+from openslot.allowances.operations import cause_of_address, has_spent
 from openslot.availability import claims
 from openslot.availability import operations as availability
 from openslot.availability.models import ByBooking, Code, Slots
+from openslot.bookings.pending import HAND_OUT
 from openslot.core.ids import new_id
 from openslot.core.work import Work
 from openslot.event_types.errors import EventTypeNotFound
 from openslot.event_types.rules import is_offered
+from openslot.jobs.each import serve_each
 from openslot.wait_list import rules, store
 from openslot.wait_list.events import WaitListAccepted, WaitListOffered, WaitListOfferEnded
 from openslot.wait_list.models import Offer, OfferState, Waiting, WaitListEntry
 
-MAX_WAITING = 500
+MAX_LOOKED_AT, MAX_READS = 50, 10
+"""How many entries are looked at, and how many days of a calendar are read, while a host is locked."""
 
 
-async def hand_out(work: Work, host_id: UUID) -> int:
-    """End a host's offers that are over, offer what is free to those who wait, and return how many offers that are.
+class Round(NamedTuple):
+    """What was handed out while the host was locked."""
+
+    offered: int
+    last: Waiting | None
+    """After whom the next round goes on; None: everybody was looked at."""
+
+
+async def hand_out_freed(work: Work, host_id: UUID, freed: Collection[date]) -> int:
+    """Offer what was freed on some days in the transaction that frees it; return how many offers that are.
+
+    A bounded number of those who wait is looked at; the job goes on with the others at once.
+    """
+    await _end_late(work, host_id)
+    await store.wait_again(work.db, host_id)
+    handed = await hand_out(work, host_id, days=freed)
+    if handed.last is not None:
+        await work.plan(HAND_OUT, str(host_id), due_at=work.now, tenant_id=host_id)
+    return handed.offered
+
+
+async def hand_out(
+    work: Work, host_id: UUID, *, days: Collection[date] | None = None, after: Waiting | None = None
+) -> Round:
+    """Offer what is free to some of those who wait, for these days or for any.
 
     Whoever has waited longest comes first. Those who were offered a time before are not offered it again, nor those
     who booked it and did not pay, or were not confirmed: they wait for another one.
     """
-    await _end_over(work, host_id)
-    await store.wait_again(work.db, host_id)
-    waiting = await store.list_waiting(work.db, host_id, now=work.now, limit=MAX_WAITING)
+    waiting = await store.list_waiting(
+        work.db, host_id, now=work.now, days=days, after=after.entry if after else None, limit=MAX_LOOKED_AT
+    )
     earlier = await store.list_offers(work.db, [each.entry.id for each in waiting]) if waiting else {}
     slots: dict[tuple[object, ...], Slots] = {}
     offered: set[str] = set()
+    reads, last = 0, after
     for each in waiting:
-        if each.entry.address in offered or not _is_on(each):
-            continue
-        found = await _list_open(work, each, slots)
-        before = earlier.get(each.entry.id, ())
-        start = rules.choose_start(each.entry, found.starts, found.duration, before)
-        if start is not None and await _offer(work, each, start):
-            offered.add(each.entry.address)
-            # What is offered is not open any more.
-            slots.clear()
-    return len(offered)
+        if each.address not in offered and _is_on(each):
+            if _asked(each) not in slots:
+                if reads == MAX_READS:
+                    return Round(len(offered), last)
+                reads += 1
+                slots[_asked(each)] = await _list_around(work, each)
+            start = rules.choose_start(each.entry, slots[_asked(each)], earlier.get(each.entry.id, ()))
+            if start is not None and await _try_to_offer(work, each, start):
+                offered.add(each.address)
+                # What is offered is not open any more.
+                slots.clear()
+        last = each
+    return Round(len(offered), last if len(waiting) == MAX_LOOKED_AT else None)
+
+
+async def _try_to_offer(work: Work, each: Waiting, start: datetime) -> bool:
+    made = await serve_each(work, "wait_list.offer", [each], partial(_offer, work, start), key=_id_of)
+    return any(made.results)
+
+
+def _id_of(each: Waiting) -> UUID:
+    return each.entry.id
 
 
 def _is_on(each: Waiting) -> bool:
@@ -47,21 +91,26 @@ def _is_on(each: Waiting) -> bool:
     return is_offered(event_type) and (minutes is None or minutes in event_type.all_durations)
 
 
-async def _list_open(work: Work, each: Waiting, slots: dict[tuple[object, ...], Slots]) -> Slots:
-    entry = each.entry
-    asked = (entry.event_type_id, entry.day, entry.zone, entry.minutes)
-    if asked not in slots:
-        _, slots[asked], _ = await availability.list_open(
-            work, each.which, timezone=entry.zone, first=entry.day, last=entry.day
-        )
-    return slots[asked]
+def _asked(each: Waiting) -> tuple[object, ...]:
+    return each.entry.event_type_id, each.entry.day, each.entry.minutes
 
 
-async def _offer(work: Work, each: Waiting, starts_at: datetime) -> bool:
+async def _list_around(work: Work, each: Waiting) -> Slots:
+    """List what is open around a day, read once for whoever waits for it, in all time zones."""
+    day, one = each.entry.day, timedelta(days=1)
+    _, slots, _ = await availability.list_open(work, each.which, timezone="UTC", first=day - one, last=day + one)
+    return slots
+
+
+async def _offer(work: Work, starts_at: datetime, each: Waiting) -> bool:
     planned = rules.plan_offer(each.event_type, starts_at, now=work.now)
     if planned is None:
         return False
     kept_until, told_until = planned
+    # What is offered to many addresses of one domain is bounded; nobody is told, because nobody has asked just now.
+    causes = cause_of_address(each.entry.email)
+    if not await has_spent(work, Cost.TIME, causes, scope=str(each.entry.host_id)):
+        return False
     claimed = await claims.offer(work, each.which, starts_at, expires_at=kept_until)
     offer = Offer(
         id=new_id(),
@@ -90,13 +139,20 @@ async def _offer(work: Work, each: Waiting, starts_at: datetime) -> bool:
     return True
 
 
-async def _end_over(work: Work, host_id: UUID) -> None:
+async def end_over(work: Work, host_id: UUID) -> None:
     """End the offers that nobody has taken in time, and those whose time the host has closed."""
     for offer, each in await store.list_live(work.db, host_id):
         if not offer.is_open(now=work.now):
             await end(work, offer, each.entry, OfferState.EXPIRED)
         elif not await _still_stands(work, offer, each):
             await end(work, offer, each.entry, OfferState.WITHDRAWN)
+
+
+async def _end_late(work: Work, host_id: UUID) -> None:
+    """End the offers that nobody has taken in time: their times may be open already."""
+    for offer, each in await store.list_live(work.db, host_id):
+        if not offer.is_open(now=work.now):
+            await end(work, offer, each.entry, OfferState.EXPIRED)
 
 
 async def _still_stands(work: Work, offer: Offer, each: Waiting) -> bool:

@@ -6,8 +6,11 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.accounts.store import lock_host
+from openslot.allowances.models import CauseKind, Cost
+from openslot.allowances.operations import causes_of, spend
 from openslot.availability import claims
 from openslot.availability import operations as availability
+from openslot.bookings.pending import HAND_OUT
 from openslot.core.errors import Invalid, require
 from openslot.core.ids import find_signed_id, new_id, sign_id
 from openslot.core.text import parse_email
@@ -78,33 +81,52 @@ async def join(work: Work, wanted: WaitListWanted) -> None:
         created_at=work.now,
         asked_at=work.now,
     )
+    is_reserved = await _spend_entry(work, entry)
     known = await store.find_same(work.db, event_type.id, entry.email, entry.day, entry.starts_at)
     if known is not None:
-        await _ask_again(work, known)
+        await _ask_again(work, known, is_reserved=is_reserved)
         return
     await _check_limits(work, entry)
     work.stage(store.insert_entry(entry))
-    await work.record(_tell_joined(entry))
+    await work.record(_tell_joined(entry, is_reserved=is_reserved))
 
 
-async def _ask_again(work: Work, known: WaitListEntry) -> None:
+async def _spend_entry(work: Work, entry: WaitListEntry) -> bool:
+    """Refuse who joins this host's lists too often; return whether it is known who asks, beyond an address.
+
+    Who joins again is counted too, because the answer does not tell who waits already.
+    """
+    causes = await causes_of(work, email=entry.email)
+    await spend(work, Cost.WAIT_LIST, causes, scope=str(entry.host_id), host_id=entry.host_id)
+    return any(each.kind is not CauseKind.MAIL_DOMAIN for each in causes)
+
+
+async def _ask_again(work: Work, known: WaitListEntry, *, is_reserved: bool) -> None:
     if known.asked_at + rules.ASKED_AGAIN_AFTER <= work.now:
         await store.ask_again(work.db, known.id, now=work.now)
-        await work.record(_tell_joined(known))
+        await work.record(_tell_joined(known, is_reserved=is_reserved))
 
 
 async def _check_limits(work: Work, entry: WaitListEntry) -> None:
-    of_day, unproven, of_address = await store.count_entries(work.db, entry, now=work.now)
-    if of_day >= rules.MAX_OF_DAY:
-        raise errors.WaitListFull
+    unproven, of_address = await store.count_entries(work.db, entry, now=work.now)
+    await _check_room(work, entry)
     if of_address >= rules.MAX_OF_ADDRESS:
         raise errors.TooManyWaits
     if unproven >= rules.MAX_UNPROVEN:
         work.stage(store.drop_unproven(entry.event_type_id, entry.day, keeping=rules.MAX_UNPROVEN - 1))
 
 
-def _tell_joined(entry: WaitListEntry) -> WaitListJoined:
-    return WaitListJoined(entry_id=entry.id, event_type_id=entry.event_type_id, host_id=entry.host_id)
+def _tell_joined(entry: WaitListEntry, *, is_reserved: bool) -> WaitListJoined:
+    return WaitListJoined(
+        entry_id=entry.id, event_type_id=entry.event_type_id, host_id=entry.host_id, is_reserved=is_reserved
+    )
+
+
+async def _check_room(work: Work, entry: WaitListEntry) -> None:
+    """Refuse who comes too late, or after too many others of the same mail domain; the host is locked."""
+    waiting = await store.list_addresses(work.db, entry.event_type_id, entry.day, now=work.now)
+    if not rules.has_room(entry.email, waiting):
+        raise errors.WaitListFull
 
 
 async def get_entry(work: Work, entry_id: UUID) -> FoundEntry:
@@ -127,12 +149,10 @@ async def confirm(work: Work, entry_id: UUID) -> None:
     entry = (await _lock(work, entry_id)).entry
     if entry.state is not EntryState.UNPROVEN:
         return
-    of_day, *_ = await store.count_entries(work.db, entry, now=work.now)
-    if of_day >= rules.MAX_OF_DAY:
-        raise errors.WaitListFull
+    await _check_room(work, entry)
     work.stage(store.confirm_entry(entry.id))
     await work.record(WaitListConfirmed(entry_id=entry.id, event_type_id=entry.event_type_id, host_id=entry.host_id))
-    await offers.hand_out(work, entry.host_id)
+    await offers.hand_out_freed(work, entry.host_id, [entry.day])
 
 
 async def accept(work: Work, entry_id: UUID) -> tuple[FoundEntry, Offer]:
@@ -149,8 +169,23 @@ async def decline(work: Work, entry_id: UUID) -> None:
     """Give an offered time back, which is offered to the next; whoever declines stays on the list for other times."""
     found = await _lock(work, entry_id)
     if found.offer is not None and found.offer.state is OfferState.OFFERED:
-        await offers.end(work, found.offer, found.entry, OfferState.DECLINED)
-        await offers.hand_out(work, found.entry.host_id)
+        await _hand_on(work, found, found.offer, OfferState.DECLINED)
+
+
+async def end_untold(work: Work, *, entry_id: UUID, offer_id: UUID) -> None:
+    """End an offer that its person can't be told of, and offer its time to the next."""
+    found = await _lock(work, entry_id)
+    if found.offer is not None and found.offer.id == offer_id and found.offer.state is OfferState.OFFERED:
+        await _hand_on(work, found, found.offer, OfferState.EXPIRED)
+
+
+async def _hand_on(work: Work, found: FoundEntry, offer: Offer, state: OfferState) -> None:
+    await offers.end(work, offer, found.entry, state)
+    await _hand_out_time(work, offer)
+
+
+async def _hand_out_time(work: Work, offer: Offer) -> None:
+    await offers.hand_out_freed(work, offer.host_id, rules.days_around((offer.starts_at, offer.ends_at)))
 
 
 async def leave(work: Work, entry_id: UUID) -> None:
@@ -169,11 +204,13 @@ async def remove(work: Work, host: User, event_type_id: UUID, entry_id: UUID) ->
 
 async def _remove(work: Work, found: FoundEntry) -> None:
     entry = found.entry
-    if found.offer is not None and found.offer.state is OfferState.OFFERED:
-        await offers.end(work, found.offer, entry, OfferState.DECLINED)
+    offer = found.offer if found.offer is not None and found.offer.state is OfferState.OFFERED else None
+    if offer is not None:
+        await offers.end(work, offer, entry, OfferState.DECLINED)
     work.stage(store.delete_entry(entry.id))
     await work.record(WaitListLeft(entry_id=entry.id, event_type_id=entry.event_type_id, host_id=entry.host_id))
-    await offers.hand_out(work, entry.host_id)
+    if offer is not None:
+        await _hand_out_time(work, offer)
 
 
 async def list_entries(
@@ -190,7 +227,8 @@ async def set_up(work: Work, host: User, event_type_id: UUID, *, minutes: int | 
     """Switch the wait list of an event type on or off; off, what is offered ends, and who waits stays on the list."""
     event_type = await event_types.get_for_change(work, host, event_type_id)
     changed = await event_types.change_event_type(work, replace(event_type, wait_list_minutes=minutes))
-    await offers.hand_out(work, host.id)
+    await offers.end_over(work, host.id)
+    await work.plan(HAND_OUT, str(host.id), due_at=work.now, tenant_id=host.id)
     return changed
 
 

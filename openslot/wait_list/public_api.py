@@ -3,6 +3,7 @@
 from openslot.availability.models import ById
 from openslot.core.ids import parse_id
 from openslot.core.work import Work
+from openslot.event_types.errors import EventTypeNotFound
 from openslot.routing import RateLimit, Success, post
 from openslot.wait_list import operations, schemas
 from openslot.wait_list.models import WaitListWanted
@@ -18,7 +19,7 @@ async def join_wait_list(work: Work, data: schemas.JoinBody) -> Success:
     The answer is the same for an address that waits already.
     """
     wanted = WaitListWanted(
-        which=ById(parse_id(data.event_type_id), data.token, data.duration_minutes),
+        which=ById(parse_id(data.event_type_id, EventTypeNotFound), data.token, data.duration_minutes),
         day=data.date,
         starts_at=data.start_time,
         name=data.name,

@@ -1,8 +1,10 @@
 """What the wait list does because time was freed or has passed: hand it out, and tidy up."""
 
+from collections.abc import Awaitable, Callable
+from datetime import date
+from functools import partial
+from operator import itemgetter
 from uuid import UUID
-
-import structlog
 
 from openslot.accounts.store import lock_host, try_lock_host
 from openslot.availability import claims
@@ -16,15 +18,16 @@ from openslot.bookings.events import (
 )
 from openslot.bookings.pending import HAND_OUT
 from openslot.core.actor import SYSTEM
-from openslot.core.errors import Refusal
 from openslot.core.events import Effect, Event
 from openslot.core.work import Consequence, Done, Outcome, Periodic, Reaction, Runtime, Skipped, Work
 from openslot.jobs.batches import repeat
-from openslot.wait_list import offers, rules, store
-
-log = structlog.get_logger()
+from openslot.jobs.each import serve_each
+from openslot.wait_list import offers, operations, rules, store
+from openslot.wait_list.errors import EntryNotFound
+from openslot.wait_list.events import WaitListOffered
 
 AT_ONCE = 1000
+END_UNTOLD = "wait_list.end_untold"
 FREED = (BookingCancelled, BookingRescheduled, BookingDeclined, BookingLapsed, BookingWithdrawn)
 
 
@@ -32,42 +35,77 @@ async def offer_freed(work: Work, event: Event) -> None:
     """Offer a freed time in the transaction that frees it, so that nobody else takes it; the host is locked."""
     if not isinstance(event, BookingEvent) or event.event_type.wait_list_minutes is None:
         return
-    try:
-        async with work.attempt():
-            await offers.hand_out(work.acting_as(SYSTEM), event.booking.host_id)
-    except Refusal:
-        # Whoever cancels must not fail because of those who wait: the minute's job tries it again.
-        log.exception("wait list: a freed time was not offered", booking=str(event.booking.id))
+    offer = partial(offers.hand_out_freed, work.acting_as(SYSTEM), freed=_list_freed(event))
+    # Whoever cancels must not fail because of those who wait: the minute's job tries it again.
+    await serve_each(work, HAND_OUT, [event.booking.host_id], offer)
+
+
+def _list_freed(event: BookingEvent) -> frozenset[date]:
+    """List the days on which an event has freed time."""
+    booking = event.booking
+    if isinstance(event, BookingRescheduled):
+        return rules.days_around((event.previous_starts_at, event.previous_ends_at))
+    dates = ((each.starts_at, each.ends_at) for each in event.series)
+    return rules.days_around((booking.starts_at, booking.ends_at), *dates)
 
 
 async def hand_out(work: Work, effect: Effect) -> Outcome:
     """Hand out what was freed of a host's time."""
     if effect.tenant_id is None:
         return Skipped("it belongs to no host")
-    async with work.runtime.transaction(SYSTEM) as own:
-        await lock_host(own.db, effect.tenant_id)
-        await offers.hand_out(own, effect.tenant_id)
+    await _hand_out_of(work.runtime, partial(_lock, host_id=effect.tenant_id), effect.tenant_id)
+    return Done()
+
+
+async def plan_end_of_untold(work: Work, effect: Effect) -> None:
+    """Plan the end of an offer whose mail will not be sent; the host's lock can't be taken while its effect is."""
+    event = effect.event(WaitListOffered)
+    target = f"{event.entry_id}/{event.offer_id}"
+    await work.plan(END_UNTOLD, target, due_at=work.now, tenant_id=event.host_id, target=target)
+
+
+async def end_untold(work: Work, effect: Effect) -> Outcome:
+    """End an offer whose mail will not be sent."""
+    entry_id, offer_id = (UUID(each) for each in (effect.target or "").split("/"))
+    try:
+        async with work.runtime.transaction(SYSTEM) as own:
+            await operations.end_untold(own, entry_id=entry_id, offer_id=offer_id)
+    except EntryNotFound:
+        return Skipped("nobody waits by this entry any more")
     return Done()
 
 
 async def hand_out_all(work: Work) -> str:
-    """End offers whose time is over, and offer what is free, one host and one transaction at a time."""
-    made = 0
-    for host_id, host_no in await store.list_hosts(work.db, now=work.now, limit=AT_ONCE):
-        try:
-            made += await _hand_out_of(work.runtime, host_id, host_no)
-        except Refusal:
-            # One host must not hold up the others.
-            log.exception("wait list: nothing was offered", host=str(host_id))
-    return f"{made} times offered"
+    """End offers whose time is over, and offer what is free, one host after the other."""
+    hosts = await store.list_hosts(work.db, now=work.now, limit=AT_ONCE)
+    made = await serve_each(work, HAND_OUT, hosts, partial(_try_to_hand_out, work.runtime), key=itemgetter(0))
+    return f"{sum(made.results)} times offered"
 
 
-async def _hand_out_of(runtime: Runtime, host_id: UUID, host_no: int) -> int:
+async def _try_to_hand_out(runtime: Runtime, host: tuple[UUID, int]) -> int:
     """Hand out one host's time, unless someone is changing it: the next run comes soon."""
-    async with runtime.transaction(SYSTEM) as work:
-        if not await try_lock_host(work.db, host_no):
-            return 0
-        return await offers.hand_out(work, host_id)
+    return await _hand_out_of(runtime, lambda work: try_lock_host(work.db, host[1]), host[0])
+
+
+async def _lock(work: Work, *, host_id: UUID) -> bool:
+    await lock_host(work.db, host_id)
+    return True
+
+
+async def _hand_out_of(runtime: Runtime, lock: Callable[[Work], Awaitable[bool]], host_id: UUID) -> int:
+    """Hand out one host's time in rounds, so that the host is never locked for long."""
+    offered, last = 0, None
+    while True:
+        async with runtime.transaction(SYSTEM) as work:
+            if not await lock(work):
+                return offered
+            if last is None:
+                await offers.end_over(work, host_id)
+                await store.wait_again(work.db, host_id)
+            handed = await offers.hand_out(work, host_id, after=last)
+        offered, last = offered + handed.offered, handed.last
+        if last is None:
+            return offered
 
 
 async def tidy(work: Work) -> str:
@@ -90,8 +128,11 @@ async def tidy(work: Work) -> str:
 WAIT_LIST_CONSEQUENCES = tuple(
     Consequence(name=f"wait_list.offer_freed:{event.type}", on=event, run=offer_freed) for event in FREED
 )
-WAIT_LIST_REACTIONS = (Reaction(name=HAND_OUT, on=FREED, run=hand_out, wanted_if=store.OTHERS_WAIT),)
+WAIT_LIST_REACTIONS = (
+    Reaction(name=HAND_OUT, on=FREED, run=hand_out, wanted_if=store.OTHERS_WAIT),
+    Reaction(name=END_UNTOLD, run=end_untold),
+)
 WAIT_LIST_JOBS = (
-    Periodic(name="wait_list.hand_out", expression="* * * * *", run=hand_out_all, transaction="none"),
+    Periodic(name=HAND_OUT, expression="* * * * *", run=hand_out_all, transaction="none"),
     Periodic(name="wait_list.tidy", expression="17 * * * *", run=tidy, transaction="none"),
 )

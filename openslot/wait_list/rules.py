@@ -1,18 +1,21 @@
 """Decisions about the wait list: what is full, how long an offer lasts, and which free time fits whom."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from openslot.availability.models import Days, SlotInputs
+from openslot.allowances.rules import find_mail_domain
+from openslot.availability.models import Days, SlotInputs, Slots
 from openslot.availability.slots import spans_of
-from openslot.core.times import at_second, floor_second
+from openslot.core.times import at_second, floor_second, get_zone
 from openslot.event_types.models import EventType
 from openslot.wait_list.models import Offer, WaitListEntry
 
 DEFAULT_MINUTES = 120
 MAX_OF_DAY = 50
 """How many can wait for a day who have confirmed their address."""
+MAX_OF_DOMAIN = 20
+"""How many of them at one mail domain that is not a large provider's."""
 MAX_UNPROVEN = 500
 """Of how many more the address is yet to be confirmed: beyond that, those who were asked first are forgotten."""
 MAX_OF_ADDRESS = 5
@@ -32,6 +35,13 @@ def is_full(starts_at: datetime | None, *, open_starts: list[int], taken: list[i
     if starts_at is None:
         return bool(taken) and not open_starts
     return floor_second(starts_at) in taken
+
+
+def has_room(email: str, waiting: Collection[str]) -> bool:
+    """Return whether one more can wait for a day for which these have confirmed their addresses."""
+    domain = find_mail_domain(email)
+    of_domain = sum(find_mail_domain(each) == domain for each in waiting) if domain else 0
+    return len(waiting) < MAX_OF_DAY and of_domain < MAX_OF_DOMAIN
 
 
 def list_full_sessions(inputs: SlotInputs, taken: Iterable[int]) -> list[int]:
@@ -58,13 +68,23 @@ def plan_offer(event_type: EventType, starts_at: datetime, *, now: datetime) -> 
     return (kept_until, told_until) if told_until - now >= SHORTEST else None
 
 
-def choose_start(
-    entry: WaitListEntry, open_starts: Iterable[int], duration: int, earlier: Iterable[Offer]
-) -> datetime | None:
+def choose_start(entry: WaitListEntry, slots: Slots, earlier: Iterable[Offer]) -> datetime | None:
     """Choose the first open start that the entry waits for and that shares no time with what it was offered before."""
     wanted = None if entry.starts_at is None else floor_second(entry.starts_at)
+    of_day = spans_of(Days(entry.day, entry.day), get_zone(entry.zone))
     known = [(floor_second(each.starts_at), floor_second(each.ends_at)) for each in earlier]
-    for start in open_starts:
-        if wanted in {None, start} and all(start >= end or start + duration <= begin for begin, end in known):
+    for start in slots.starts:
+        is_wanted = wanted in {None, start} and any(since <= start < until for since, until in of_day)
+        if is_wanted and all(start >= end or start + slots.duration <= begin for begin, end in known):
             return at_second(start)
     return None
+
+
+def days_around(*times: tuple[datetime, datetime]) -> frozenset[date]:
+    """Return the days on which some times are, in whichever time zone somebody waits for them."""
+    return frozenset(
+        first + timedelta(days=count)
+        for starts_at, ends_at in times
+        for first in (starts_at.date() - timedelta(days=1),)
+        for count in range((ends_at.date() - first).days + 2)
+    )

@@ -1,11 +1,12 @@
 """All SQL of the wait list; its rows are changed only under the host's lock."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, datetime
 from uuid import UUID
 
 from openslot.accounts.store import LOCK_HOST
 from openslot.bookings.models import Status
+from openslot.bookings.store import mailbox_of
 from openslot.core.db import Db, Row, count_of
 from openslot.core.events import Change
 from openslot.core.rows import Rows
@@ -58,15 +59,16 @@ where w.host_id = $1 and w.state = 'booked' and exists (
       and (n.state <> 'booked' or (n.created_at, n.id) > (w.created_at, w.id)))"""
 # Those who have an offer of this host wait for its end, whichever entry it was for.
 LIST_WAITING = f"""
-select {ENTRIES.columns}, {EVENT_TYPES.columns}
+select {ENTRIES.columns}, {EVENT_TYPES.columns}, lower(w.email) as address
 from wait_list_entries w join event_types e on e.id = w.event_type_id join users u on u.id = w.host_id
 where w.host_id = $1 and w.state = 'waiting' and w.until > $2 and e.active and e.wait_list_minutes is not null
   and u.disabled_at is null and not exists (
     select from wait_list_offers o
     where o.host_id = w.host_id and lower(o.email) = lower(w.email) and o.state = 'offered')
+  and ($4::date[] is null or w.day = any($4)) and ($5::timestamptz is null or (w.created_at, w.id) > ($5, $6::uuid))
 order by w.created_at, w.id limit $3"""
 LIST_LIVE = f"""
-select {OFFERS.columns}, {ENTRIES.columns}, {EVENT_TYPES.columns}
+select {OFFERS.columns}, {ENTRIES.columns}, {EVENT_TYPES.columns}, lower(w.email) as address
 from wait_list_offers o join wait_list_entries w on w.id = o.entry_id join event_types e on e.id = w.event_type_id
 where o.host_id = $1 and o.state = 'offered'"""
 LIST_HOSTS = """
@@ -83,10 +85,9 @@ left join (select * from found order by created_at, id limit $4 offset $5) w on 
 left join wait_list_offers o on o.entry_id = w.id and o.state = 'offered' and o.expires_at > $3
 order by w.created_at, w.id"""
 # Who has not confirmed an address keeps nobody from waiting: addresses can be invented.
-COUNT = """
-select count(*) filter (where event_type_id = $2 and day = $3 and state = 'waiting') as of_day,
-       count(*) filter (where event_type_id = $2 and day = $3 and state = 'unproven') as unproven,
-       count(*) filter (where lower(email) = lower($4)) as of_address
+COUNT = f"""
+select count(*) filter (where event_type_id = $2 and day = $3 and state = 'unproven') as unproven,
+       count(*) filter (where {mailbox_of("email")} = {mailbox_of("$4")}) as of_address
 from wait_list_entries where host_id = $1 and state <> 'booked' and until > $5"""
 DROP_UNPROVEN = """
 delete from wait_list_entries where id = any(array(
@@ -179,15 +180,32 @@ async def find_same(
     return ENTRIES.read(row) if row else None
 
 
-async def count_entries(db: Db, entry: WaitListEntry, *, now: datetime) -> tuple[int, int, int]:
-    """Count who waits for the same day, who has yet to confirm for it, and for how much the address is on lists."""
+async def list_addresses(db: Db, event_type_id: UUID, day: date, *, now: datetime) -> list[str]:
+    """List the addresses of those who wait for a day and have confirmed them."""
+    statement = """select email from wait_list_entries
+        where event_type_id = $1 and day = $2 and state = 'waiting' and until > $3"""
+    return [row["email"] for row in await db.fetch(statement, event_type_id, day, now)]
+
+
+async def count_entries(db: Db, entry: WaitListEntry, *, now: datetime) -> tuple[int, int]:
+    """Count who has yet to confirm for the same day, and for how much the address is on lists."""
     row = await db.fetchrow(COUNT, entry.host_id, entry.event_type_id, entry.day, entry.email, now)
-    return (row["of_day"], row["unproven"], row["of_address"]) if row else (0, 0, 0)
+    return (row["unproven"], row["of_address"]) if row else (0, 0)
 
 
-async def list_waiting(db: Db, host_id: UUID, *, now: datetime, limit: int) -> list[Waiting]:
-    rows = await db.fetch(LIST_WAITING, host_id, now, limit)
-    return [Waiting(entry=ENTRIES.read(row), event_type=EVENT_TYPES.read(row)) for row in rows]
+async def list_waiting(
+    db: Db,
+    host_id: UUID,
+    *,
+    now: datetime,
+    days: Collection[date] | None,
+    after: WaitListEntry | None,
+    limit: int,
+) -> list[Waiting]:
+    """List some of those who wait for a host, for these days or for any, who have waited longest first."""
+    place = (after.created_at, after.id) if after else (None, None)
+    rows = await db.fetch(LIST_WAITING, host_id, now, limit, list(days) if days is not None else None, *place)
+    return [_read_waiting(row) for row in rows]
 
 
 async def wait_again(db: Db, host_id: UUID) -> None:
@@ -198,7 +216,11 @@ async def wait_again(db: Db, host_id: UUID) -> None:
 async def list_live(db: Db, host_id: UUID) -> list[tuple[Offer, Waiting]]:
     """List the offers of a host that have not ended, those whose time is over included."""
     rows = await db.fetch(LIST_LIVE, host_id)
-    return [(OFFERS.read(row), Waiting(entry=ENTRIES.read(row), event_type=EVENT_TYPES.read(row))) for row in rows]
+    return [(OFFERS.read(row), _read_waiting(row)) for row in rows]
+
+
+def _read_waiting(row: Row) -> Waiting:
+    return Waiting(entry=ENTRIES.read(row), event_type=EVENT_TYPES.read(row), address=row["address"])
 
 
 async def list_offers(db: Db, entry_ids: Sequence[UUID]) -> dict[UUID, list[Offer]]:

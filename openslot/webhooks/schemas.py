@@ -16,7 +16,7 @@ from openslot.bookings.schemas import ReassignedBooking, RescheduledBooking, Sho
 from openslot.contacts.events import ContactCreated
 from openslot.contacts.schemas import DetailedContact
 from openslot.core.events import Event
-from openslot.core.times import iso
+from openslot.core.times import Instant, iso
 from openslot.core.work import Runtime
 from openslot.payments.events import PaymentReceived
 from openslot.payments.schemas import ShownPayment
@@ -56,7 +56,7 @@ class ShownEvent(Struct, frozen=True, kw_only=True, rename="camel"):
 
     id: Annotated[str, Meta(description="Same as the header `webhook-id`", examples=[_ID])]
     type: Annotated[str, Meta(examples=["booking.created"])]
-    created_at: Annotated[str, Meta(description="ISO 8601, UTC", examples=["2026-03-16T09:00:00Z"])]
+    created_at: Instant
     data: Annotated[
         Raw,
         Meta(description="The resource as it was when the event happened", extra_json_schema={"anyOf": _ANY_PUBLISHED}),
@@ -136,7 +136,7 @@ def _describe(published: Published, data: dict[str, Any]) -> dict[str, Any]:
         "properties": {
             "id": {"type": "string", "examples": [EXAMPLES["webhook-id"]]},
             "type": {"type": "string", "const": kind},
-            "createdAt": {"type": "string", "description": "ISO 8601, UTC", "examples": ["2026-03-16T09:00:00Z"]},
+            "createdAt": msgspec.json.schema(Instant),
             "data": data,
         },
     }

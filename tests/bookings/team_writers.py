@@ -9,6 +9,7 @@ from uuid import UUID
 import httpx2
 from msgspec import Struct
 
+from openslot.accounts import members
 from openslot.accounts.models import User
 from openslot.availability.claims import expire_holds
 from openslot.availability.models import Hold
@@ -20,7 +21,10 @@ from openslot.core.actor import OPERATOR, SYSTEM, Actor, ActorKind, EffectAttemp
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, RollingWindow
+from openslot.people import deletions, departures, team_leavers
 from openslot.people import operations as people
+from openslot.people import store as people_store
+from openslot.teams import operations as teams
 from tests.support.effects import run_attempt
 from tests.support.races import iso, workday
 from tests.support.teams import HostedTeam, book_team, book_weeks, hold_team, offer, open_team
@@ -298,10 +302,39 @@ async def disable(at: Meeting) -> None:
         await people.disable_user(work, at.team.hosts[random.choice([0, 1])])
 
 
+async def take_over(at: Meeting) -> None:
+    """Give an event type another owner, and what is booked or asked for of it."""
+    event_type, owner = random.choice([at.team.event_type, at.seated, at.asked]), random.choice(at.team.hosts)
+    async with at.runtime.transaction(OPERATOR) as work:
+        team = await teams.get_team(work, at.team.organization.id, at.team.id)
+        await team_leavers.take_over(work, team, event_type, owner)
+
+
+async def depart(at: Meeting) -> None:
+    """Suspend a host as an identity provider does."""
+    async with at.runtime.transaction(OPERATOR) as work:
+        member = await members.get_member_by_user(work, at.team.organization, at.team.hosts[random.choice([0, 2])])
+        member = await members.get_member_for_change(work, at.team.organization.id, member.id)
+        await departures.suspend(work, at.team.organization, member, is_leaving=True)
+
+
+async def delete(at: Meeting) -> None:
+    """Delete the account of a host who has left, and cancel what is left of it as the worker does."""
+    host = at.team.hosts[random.choice([1, 2])]
+    async with at.runtime.transaction(OPERATOR) as work:
+        await people.remove_member(work, at.team.organization, host)
+    async with at.runtime.transaction(OPERATOR) as work:
+        await deletions.delete_account(work, host)
+    for each in await people_store.list_under_way(at.runtime.pool, limit=100):
+        if each.user_id == host.id:
+            await deletions.advance(at.runtime, each)
+
+
 WRITERS: tuple[Writer, ...] = (
     *(book_one, book_both, book_own, book_held, hold_one, hold_both, drop, expire),
     *(cancel, reschedule, reassign, leave, disable),
     *(book_series, cancel_series, move_one),
     *(sit_down, hold_seat, give_seat_up, leave_session, change_session, hand_session_over),
     *(ask, confirm, decline, lapse),
+    *(take_over, depart, delete),
 )

@@ -149,7 +149,9 @@ async def test_a_booking_has_the_duration_that_was_asked_for(
     public = {"eventTypeId": str(talk.id), "startTime": "2026-03-16T11:00:00Z", "durationMinutes": 15, **WANTED}
     answer = (await client.post("/api/bookings", json=public)).json()
     assert (answer["startTime"], answer["endTime"]) == ("2026-03-16T11:00:00Z", "2026-03-16T11:15:00Z")
-    told = await runtime.pool.fetch("select public ->> 'endTime' as until from events where type = 'booking.created'")
+    told = await runtime.pool.fetch(
+        "select public ->> 'endTime' as until from events where type = 'booking.created' order by no"
+    )
     assert [each["until"] for each in told] == [detail["endTime"], answer["endTime"]]
 
 

@@ -93,7 +93,8 @@ async def test_guessing_at_the_same_time_gains_nothing(
     assert await runtime.pool.fetchval("select wrong_tries from email_codes") == 5
     # Without the host's lock too.
     await runtime.pool.execute("update email_codes set wrong_tries = 0")
-    assert set(await asyncio.gather(*(try_code(runtime, proven.id, EMAIL, each) for each in guesses))) == {None}
+    tries = [try_code(runtime, proven.id, EMAIL, each, from_address="127.0.0.1") for each in guesses]
+    assert set(await asyncio.gather(*tries)) == {None}
     assert await runtime.pool.fetchval("select wrong_tries from email_codes") == 5
     assert tell(await ask(client, proven, emailCode=right)) == INVALID
 
@@ -101,10 +102,10 @@ async def test_guessing_at_the_same_time_gains_nothing(
 async def test_a_proof_is_good_for_its_own_address_and_once(runtime: Runtime, proven: EventType) -> None:
     invitee = Invitee(name="Jonas", email=EMAIL, zone="UTC")
     wanted = BookingWanted(which=ById(proven.id), starts_at=AT, invitee=invitee)
-    refused = EmailVerificationRequired(proven.id, invitee, None)
+    refused = EmailVerificationRequired(proven.id, invitee, None, host_id=proven.owner_id)
     with pytest.raises(EmailVerificationRequired):
         await email_proofs.settle(runtime, refused, from_address="192.0.2.1")
-    entered = EmailVerificationRequired(proven.id, invitee, await read_code(runtime))
+    entered = EmailVerificationRequired(proven.id, invitee, await read_code(runtime), host_id=proven.owner_id)
     proof = await email_proofs.settle(runtime, entered, from_address="192.0.2.1")
 
     async def book(one: EmailProof, email: str = EMAIL) -> None:
@@ -122,26 +123,6 @@ async def test_a_proof_is_good_for_its_own_address_and_once(runtime: Runtime, pr
             await book(one, email)
         assert fault.value.code == code
     await book(proof)
-
-
-async def test_few_codes_are_sent_and_nobody_is_told(
-    client: httpx2.AsyncClient, runtime: Runtime, proven: EventType, user: User, clock: MovingClock
-) -> None:
-    other = await offer(runtime, user, "other", requires_email_verification=True)
-    answers = []
-    for number in range(6):
-        clock.now += timedelta(minutes=2)
-        # Another spelling of the same mailbox.
-        email = EMAIL if number % 2 else "Jonas+x@okafor.example"
-        answers.append(await ask(client, other if number % 3 else proven, inviteeEmail=email))
-    fresh = await ask(client, proven, inviteeEmail="nobody@okafor.example")
-
-    assert {tell(each) for each in answers} == {REQUIRED}
-    assert {each.text for each in answers} == {fresh.text}
-    assert await runtime.pool.fetchval("select count(*) from email_codes where email <> 'nobody@okafor.example'") == 3
-    clock.now += timedelta(hours=1)
-    await ask(client, proven)
-    assert await count_codes(runtime) == 5
 
 
 async def test_one_network_address_asks_for_few_codes(

@@ -52,6 +52,28 @@ async def test_an_address_books_as_often_as_it_can_whatever_its_case(
     assert "as many upcoming bookings of this event type as it can have" in page.text
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "is_same"),
+    [
+        ("li+a@wei.example", "Li+b@wei.example", True),
+        ("li@wei.example", "li+a+b@wei.example", True),
+        ("li+a@wei.example", "li@wei.example", True),
+        ("l.i@wei.example", "li@wei.example", False),
+        ("+a@wei.example", "+b@wei.example", False),
+        ("li+a@wei.example", "li+a@other.example", False),
+    ],
+)
+async def test_addresses_of_one_mailbox_count_together(
+    runtime: Runtime, once: EventType, first: str, second: str, *, is_same: bool
+) -> None:
+    await book(runtime, once, AT, first)
+    if is_same:
+        with pytest.raises(InviteeLimitReached):
+            await book(runtime, once, LATER, second)
+    else:
+        await book(runtime, once, LATER, second)
+
+
 async def test_the_hosts_side_is_exempt_and_counts(
     client: httpx2.AsyncClient, bearer: dict[str, str], runtime: Runtime, once: EventType
 ) -> None:

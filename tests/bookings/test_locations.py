@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingRef
+from openslot.bookings.words import format_place
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.errors import Invalid
 from openslot.core.work import Runtime
@@ -36,6 +37,16 @@ async def send(client: httpx2.AsyncClient, talk: EventType, location: Any, **mor
     """Book as an invitee."""
     given = {} if location is None else {"location": location}
     return await client.post("/api/bookings", json={**WANTED, "eventTypeId": str(talk.id), **given, **more})
+
+
+def test_a_call_is_promised_only_with_a_number_or_a_question_for_one() -> None:
+    places = {
+        Location(LocationKind.PHONE): "Phone call",
+        Location(LocationKind.PHONE, "+49 30 1"): "+49 30 1",
+        Location(LocationKind.PHONE, asks=LocationAsks.PHONE): "Mara will call you",
+        Location(LocationKind.PHONE, "+4930", asks=LocationAsks.PHONE): "Mara will call you at +4930",
+    }
+    assert {each: str(format_place(each, "Mara")) for each in places} == places
 
 
 async def test_hosts_see_all_of_them_and_invitees_no_link_and_no_number(

@@ -10,7 +10,7 @@ from openslot.accounts.models import User
 from openslot.app import create_app
 from openslot.availability.claims import expire_holds
 from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.config import Settings
+from openslot.core.config import Networks, Settings
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
@@ -253,3 +253,24 @@ async def test_a_private_event_types_booking_is_managed_by_its_link_alone(
     path = "/api/public/manage/" + made["manageUrl"].rpartition("/")[2]
 
     assert (await client.post(f"{path}/reschedule", json={"newStartTime": ELEVEN})).status_code == 200
+
+
+@pytest.mark.parametrize(("key", "is_shown"), [("again", False), ("2f0e8c51-again-again", True)])
+async def test_who_guesses_a_short_key_elsewhere_gets_no_link(
+    settings: Settings, clock: MovingClock, meeting: EventType, key: str, *, is_shown: bool
+) -> None:
+    app = create_app(replace(settings, trusted_proxies=Networks.parse("127.0.0.0/8")), clock=clock)
+    async with serving(app) as url, connect(url) as client:
+        answers = [
+            await client.post(
+                "/api/bookings",
+                json=public_body(meeting),
+                headers={"Idempotency-Key": key, "X-Forwarded-For": address},
+            )
+            for address in ("192.0.2.1", "192.0.2.1", "198.51.100.7")
+        ]
+
+    first, again, elsewhere = [each.json() for each in answers]
+    assert first == again
+    assert elsewhere == (first if is_shown else {key: value for key, value in first.items() if key != "manageUrl"})
+    assert answers[2].headers["idempotent-replayed"] == "true"

@@ -171,7 +171,7 @@ async def test_the_owner_s_bookings_outlive_a_host_whose_account_is_erased(
     host = next(each for each in team.hosts if each.id == host_id)
     clock.pass_time(days=2)
     async with runtime.transaction(OPERATOR) as work:
-        while await bookings.erase_some(work, host.id, 10) or await claims.erase_some(work, host, 10):
+        while await bookings.erase_some(work, host, 10) or await claims.erase_some(work, host, 10):
             pass
         await work.db.execute("delete from users where id = $1", host.id)
         kept = (await bookings.get_booking(work, BookingRef(booking.id, team.owner.id))).booking

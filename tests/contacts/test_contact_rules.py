@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from openslot.contacts.schemas import ContactChanges, ContactWanted, check_fields, find_phone
+from openslot.contacts.fields import find_phone
+from openslot.contacts.schemas import ContactChanges, ContactWanted, check_fields
 from openslot.core.errors import Invalid
 
 

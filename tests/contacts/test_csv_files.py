@@ -21,7 +21,8 @@ from openslot.contacts.csv_files import (
     read_file,
     write_cell,
 )
-from openslot.contacts.import_models import Field, LineFault
+from openslot.contacts.import_models import LineFault
+from openslot.contacts.models import CONTACT_FIELDS
 from openslot.core.errors import Invalid
 from openslot.i18n.languages import LANGUAGES, Locale
 from openslot.i18n.localization import localize
@@ -249,7 +250,7 @@ def test_columns_are_guessed_in_seven_languages(header: str, columns: str) -> No
 
 @pytest.mark.parametrize("language", LANGUAGES.values(), ids=LANGUAGES)
 def test_the_names_in_our_own_files_are_always_known(language: object) -> None:
-    fields = [Field.NAME, Field.EMAIL, Field.PHONE, Field.COMPANY, Field.NOTES, Field.TAGS]
+    fields = ["name", "email", *(each.name for each in CONTACT_FIELDS)]
     locale = Locale(language=language, formats="en")  # type: ignore[arg-type]
 
     assert guess_columns(tuple(str(localize(COLUMN_NAMES[each], locale)) for each in fields), ()) == tuple(fields)

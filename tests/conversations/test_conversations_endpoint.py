@@ -1,6 +1,7 @@
 """GET /api/v1/conversations, over HTTP."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import httpx2
 import pytest
@@ -8,11 +9,10 @@ import pytest
 from openslot.access import operations as access
 from openslot.accounts.models import User
 from openslot.contacts import operations as contacts
-from openslot.contacts.schemas import ContactWanted, PhoneOrNone
+from openslot.contacts.schemas import ContactWanted
 from openslot.conversations.models import Channel, MessageDirection
 from openslot.conversations.operations import record_message
 from openslot.core.actor import OPERATOR
-from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Runtime
 from tests.support.openapi import DESCRIPTION
 
@@ -48,10 +48,8 @@ async def test_a_thread_is_shown_whole(
     client: httpx2.AsyncClient, runtime: Runtime, user: User, bearer: dict[str, str]
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        wanted = ContactWanted(
-            name=Name("Jonas Weber"), email=EmailAddress("jonas@weber.example"), phone=PhoneOrNone(PHONES[0])
-        )
-        contact = await contacts.add_contact(work, user, wanted)
+        typed: dict[str, Any] = {"name": "Jonas Weber", "email": "jonas@weber.example", "phone": PHONES[0]}
+        contact = await contacts.add_contact(work, user, ContactWanted(**typed))
         for direction, content, seconds in (
             (MessageDirection.OUTBOUND, "Gladly.", 30.25),
             (MessageDirection.INBOUND, "An hour later?", 0),

@@ -36,6 +36,7 @@ OTHER: dict[str, Any] = {
     "recurring_weeks": 4,
     "locations": (TALK.location, Location(LocationKind.PHONE)),
     "requires_email_verification": True,
+    "payment_connection_id": UUID(int=9),
 }
 NOT_EDITED: dict[str, Any] = {
     "id": UUID(int=9),

@@ -9,7 +9,6 @@ import zipfile
 from datetime import timedelta
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 import httpx2
 import icalendar
@@ -31,6 +30,7 @@ from openslot.exports.files import FILES, NOT_EXPORTED
 from openslot.exports.models import ExportFile, ExportState
 from openslot.exports.reactions import delete_expired
 from openslot.integrations.mail import operations as mail
+from tests.exports.support import export, read, request
 from tests.support.bookings import copy_booking
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
@@ -38,25 +38,6 @@ from tests.support.host import Book
 from tests.support.rich_account import SECRET, furnish, list_personal_tables
 
 DAY = timedelta(days=1)
-
-
-async def request(runtime: Runtime, user: User) -> UUID:
-    async with runtime.transaction(OPERATOR) as work:
-        return await exports.request_export(work, user)
-
-
-async def read(runtime: Runtime, user: User, export_id: UUID) -> bytes:
-    work = runtime.work(OPERATOR)
-    export = await exports.get_ready_export(work, user, export_id)
-    body = b"".join([piece async for piece in exports.read_file(work, export)])
-    assert len(body) == export.size
-    return body
-
-
-async def export(runtime: Runtime, user: User) -> zipfile.ZipFile:
-    export_id = await request(runtime, user)
-    await make_export(runtime, export_id)
-    return zipfile.ZipFile(io.BytesIO(await read(runtime, user, export_id)))
 
 
 def load(file: zipfile.ZipFile, name: str) -> Any:

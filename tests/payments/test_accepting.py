@@ -45,31 +45,29 @@ async def test_a_price_can_be_paid_while_a_connection_is_there(
 
     await runtime.pool.execute("update payment_connections set key = null, disconnected_at = now()")
     assert not is_offered(await read(runtime, paid, user))
-    assert await connection_store.find_for_host(runtime.pool, user.id) is None
+    assert await connection_store.find_of_event_type(runtime.pool, paid.id) is None
     disconnected = await connection_store.get(runtime.pool, connection.id)
     with pytest.raises(PaymentsNotConnected):
         async with opened(runtime, disconnected):
             pass
 
 
-async def test_an_organization_connects_for_its_members_and_their_own_connection_wins(
-    runtime: Runtime, user: User, stranger: User, paid: EventType, books: Books
+async def test_an_organization_connects_for_its_members_and_their_own_connection_is_named_first(
+    runtime: Runtime, user: User, books: Books
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
         await add_member(work, organization, user)
     theirs = await insert_connection(runtime, books.key, organization_id=organization.id)
-
-    assert await connection_store.find_for_host(runtime.pool, user.id) == theirs
-    assert await connection_store.find_for_host(runtime.pool, stranger.id) is None
-    assert (await read(runtime, paid, user)).accepts_payments
-
+    first = await offer(runtime, user, "first", price=Money(8000, "EUR"))
     own = await insert_connection(runtime, books.key, user_id=user.id)
-    assert await connection_store.find_for_host(runtime.pool, user.id) == own
-    await runtime.pool.execute("delete from payment_connections where id = $1", own.id)
+    second = await offer(runtime, user, "second", price=Money(8000, "EUR"))
+
+    assert await connection_store.find_of_event_type(runtime.pool, first.id) == theirs
+    assert await connection_store.find_of_event_type(runtime.pool, second.id) == own
     await runtime.pool.execute("update memberships set active = false")
-    assert await connection_store.find_for_host(runtime.pool, user.id) is None
-    assert not (await read(runtime, paid, user)).accepts_payments
+    assert not (await read(runtime, first, user)).accepts_payments
+    assert (await read(runtime, second, user)).accepts_payments
 
 
 async def test_a_connection_of_somebody_else_is_not_used(
@@ -77,7 +75,7 @@ async def test_a_connection_of_somebody_else_is_not_used(
 ) -> None:
     await insert_connection(runtime, books.key, user_id=stranger.id)
 
-    assert await connection_store.find_for_host(runtime.pool, user.id) is None
+    assert await connection_store.find_of_event_type(runtime.pool, paid.id) is None
     assert not (await read(runtime, paid, user)).accepts_payments
 
 

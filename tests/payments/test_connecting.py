@@ -187,7 +187,7 @@ async def test_what_is_being_paid_while_stripe_is_down_is_not_left_behind(
     fake_stripe.is_down = True
     with pytest.raises(PaymentsUnderWay):
         await disconnect(runtime, user)
-    assert await connection_store.find_for_host(runtime.pool, user.id) is not None
+    assert await connection_store.find_of_owner(runtime.pool, user.id) is not None
 
 
 async def test_an_account_whose_key_was_deleted_in_stripe_can_be_disconnected_while_somebody_pays(
@@ -203,7 +203,7 @@ async def test_an_account_whose_key_was_deleted_in_stripe_can_be_disconnected_wh
     del fake_stripe.api.keys[books.key]
 
     await disconnect(runtime, user)
-    assert await connection_store.find_for_host(runtime.pool, user.id) is None
+    assert await connection_store.find_of_owner(runtime.pool, user.id) is None
     # Somebody may still pay: the time is kept as long as the checkout.
     assert await runtime.pool.fetchval("select count(*) from claims where active") == 1
 

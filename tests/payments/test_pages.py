@@ -92,7 +92,7 @@ async def test_an_organizations_account_is_logged_and_named_to_its_members(
     assert (logged["action"], logged["organization_id"]) == ("payments.connected", organization.id)
     assert json.loads(logged["after"]) == {"mode": "test"}
 
-    assert "Your organization takes the payments" in read_page(await member.get(HERE)).text
+    assert "Accounts of your organizations" in read_page(await member.get(HERE)).text
     assert "Mara Lindqvist" in read_page(await member.get("/organization/payments")).text
 
 

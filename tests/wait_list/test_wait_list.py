@@ -10,12 +10,14 @@ from openslot.availability import claims
 from openslot.availability.errors import HoldNotFound, SlotUnavailable
 from openslot.availability.models import ById
 from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef, Status
-from openslot.core.actor import OPERATOR, PUBLIC
+from openslot.bookings.models import Booking, BookingRef, Status
+from openslot.core.actor import OPERATOR, PUBLIC, EffectAttempt
 from openslot.core.work import Runtime
 from openslot.event_types import links
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
+from openslot.integrations.mail.operations import Mailbox
+from openslot.integrations.mail.ports import MailRefused
 from openslot.jobs.periodic import run_job
 from openslot.people import operations as people
 from openslot.schedules import operations as schedules
@@ -23,9 +25,11 @@ from openslot.schedules.models import OutOfOffice
 from openslot.wait_list import errors
 from openslot.wait_list import operations as wait_list
 from openslot.wait_list.reactions import WAIT_LIST_JOBS
+from tests.jobs.support import list_failed
 from tests.support.clocks import MovingClock
-from tests.support.effects import work_off
+from tests.support.effects import run_attempt, work_off
 from tests.support.races import find_disorder
+from tests.support.two_factor import add_host
 from tests.support.wait_list import (
     NINE,
     TUESDAY,
@@ -58,6 +62,101 @@ async def test_freed_time_is_offered_to_the_first_and_to_nobody_else(runtime: Ru
     await hand_out(runtime)
     assert await tell_offered(runtime) == [("li", "offered")]
     assert await find_wait_list_faults(runtime) == {}
+
+
+async def test_one_address_in_two_spellings_gets_one_offer_and_disturbs_nobody(runtime: Runtime, user: User) -> None:
+    """Python takes them for two, the database for one; two days are free at once."""
+    day, other = await offer_day(runtime, user), await offer_day(runtime, user, "other")
+    booking = await book_day(runtime, day)
+    next_day = await book_day(runtime, other, NINE + timedelta(days=1))
+    await wait_for(runtime, day, "\u0130a@x.example")
+    await wait_for(runtime, other, "ia@x.example", day=TUESDAY + timedelta(days=1))
+    await free_silently(runtime, booking, next_day)
+    await hand_out(runtime)
+    assert await tell_offered(runtime) == [("\u0130a", "offered")]
+    assert await runtime.pool.fetchval("select count(*) from failed_items") == 0
+
+
+async def free_silently(runtime: Runtime, *cancelled: Booking) -> None:
+    """Cancel bookings without offering their times at once."""
+    await runtime.pool.execute("update event_types set wait_list_minutes = null")
+    for booking in cancelled:
+        await cancel_day(runtime, booking)
+    await runtime.pool.execute("update event_types set wait_list_minutes = 120")
+
+
+async def test_one_offer_that_fails_keeps_neither_the_cancellation_nor_the_others_from_theirs(
+    runtime: Runtime, day: EventType
+) -> None:
+    booking = await book_day(runtime, day)
+    li, _ = await wait_for(runtime, day, LI, MO)
+    # As only a fault of ours could make it: an ended offer of the same start, of which nothing else is known.
+    await runtime.pool.execute(
+        """insert into wait_list_offers
+            (id, entry_id, host_id, email, starts_at, ends_at, made_at, expires_at, state, ended_at)
+        values ($1, $1, $2, 'x', $3, $3, $3, $3, 'expired', $3)""",
+        li,
+        day.owner_id,
+        NINE,
+    )
+    await cancel_day(runtime, booking)
+    assert sorted(await tell_offered(runtime)) == [("mo", "offered"), ("x", "expired")]
+    assert list(await list_failed(runtime, "wait_list.offer")) == [str(li)]
+
+
+async def test_a_host_whose_list_fails_is_passed_over(runtime: Runtime, user: User, day: EventType) -> None:
+    freed = await book_day(runtime, day)
+    await wait_for(runtime, day, LI)
+    theirs = await offer_day(runtime, await add_host(runtime))
+    booking = await book_day(runtime, theirs)
+    await wait_for(runtime, theirs, MO)
+    await runtime.pool.execute("update wait_list_entries set zone = 'Nowhere/Gone' where email = $1", LI)
+    # Cancellations succeed although nothing can be offered.
+    await cancel_day(runtime, freed)
+    await free_silently(runtime, booking)
+    await hand_out(runtime)
+    assert await tell_offered(runtime) == [("mo", "offered")]
+    assert list(await list_failed(runtime, "wait_list.hand_out")) == [str(user.id)]
+
+
+async def refuse(*_: object) -> None:
+    raise MailRefused("550 no such mailbox")
+
+
+async def fail_offer(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the mail server refuse the mail of an offer for good."""
+    row = await runtime.pool.fetchrow("select id, round from effects where reaction = 'mail.offer'")
+    assert row is not None
+    with monkeypatch.context() as broken:
+        broken.setattr(Mailbox, "send", refuse)
+        await run_attempt(runtime, EffectAttempt(row["id"], row["round"]))
+
+
+async def test_an_offer_whose_mail_fails_for_good_ends_at_once_and_the_next_is_offered_the_time(
+    runtime: Runtime, clock: MovingClock, day: EventType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    booking = await book_day(runtime, day)
+    await wait_for(runtime, day, LI, MO)
+    await work_off(runtime, clock)
+    await cancel_day(runtime, booking)
+    await fail_offer(runtime, monkeypatch)
+    assert await tell_offered(runtime) == [("li", "offered")]
+    await work_off(runtime, clock)
+    assert await tell_offered(runtime) == [("li", "expired"), ("mo", "offered")]
+    assert await find_wait_list_faults(runtime) == {}
+
+
+async def test_what_was_booked_meanwhile_does_not_end_with_its_mail(
+    runtime: Runtime, clock: MovingClock, day: EventType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    booking = await book_day(runtime, day)
+    li, _ = await wait_for(runtime, day, LI, MO)
+    await work_off(runtime, clock)
+    await cancel_day(runtime, booking)
+    await fail_offer(runtime, monkeypatch)
+    await take_offer(runtime, li)
+    await work_off(runtime, clock)
+    assert await tell_offered(runtime) == [("li", "accepted")]
 
 
 async def test_offered_time_is_booked_by_the_same_verb(runtime: Runtime, day: EventType) -> None:

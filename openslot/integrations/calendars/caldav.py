@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from openslot.core.outbound import Outbound
+from openslot.core.text import fold_ascii
 from openslot.integrations.calendars import dav_client
 from openslot.integrations.calendars.dav_client import (
     CALDAV,
@@ -123,9 +124,9 @@ class CalDavServer:
                 _, about = await self._client.propfind(place, FIND_HOME, depth=0)
                 named.update(_list_links(about, f"{CALDAV}calendar-user-address-set"))
         return frozenset(
-            each.lower().removeprefix("mailto:")
+            fold_ascii(each).removeprefix("mailto:")
             for each in named
-            if each.lower().startswith("mailto:") or "://" not in each
+            if fold_ascii(each).startswith("mailto:") or "://" not in each
         )
 
     async def list_changes(

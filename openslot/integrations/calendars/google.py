@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from openslot.core.outbound import Outbound
+from openslot.core.text import fold_ascii
 from openslot.integrations.calendars.errors import (
     TOO_MANY_EVENTS,
     CalendarChanged,
@@ -99,7 +100,7 @@ class GoogleCalendars:
 
     async def list_addresses(self) -> frozenset[str]:
         """Name the account: the id of its own calendar is its address."""
-        return frozenset(each.id.lower() for each in await self._list() if each.primary and "@" in each.id)
+        return frozenset(fold_ascii(each.id) for each in await self._list() if each.primary and "@" in each.id)
 
     async def list_changes(
         self, calendar: str, *, cursor: str | None, known: Mapping[str, str], scope: Scope

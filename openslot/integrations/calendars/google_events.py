@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from openslot.core.text import defuse, one_line
+from openslot.core.text import defuse, fold_ascii, one_line
 from openslot.integrations.calendars.json_client import to_plain
 from openslot.integrations.calendars.ports import RemoteEvent, Scope
 from openslot.integrations.mail.calendar_entry import CalendarEntry
@@ -92,8 +92,8 @@ class SharedEvent(Struct, frozen=True):
 
     def add_missing(self, wanted: Sequence[Mapping[str, str]]) -> list[Mapping[str, Any]] | None:
         """List whom an event has, those that its host has added included, and who is missing; None if nobody is."""
-        present = {str(each.get("email", "")).casefold() for each in self.attendees}
-        missing = [each for each in wanted if each["email"].casefold() not in present]
+        present = {fold_ascii(str(each.get("email", ""))) for each in self.attendees}
+        missing = [each for each in wanted if fold_ascii(each["email"]) not in present]
         return [*self.attendees, *missing] if missing else None
 
 
@@ -158,7 +158,7 @@ def list_attendees(event: CalendarEntry) -> list[dict[str, str]]:
     """List those whom an event invites, each once; names are mailed in the host's name, and must not become links."""
     if not event.invites:
         return []
-    by_address = {each.address.email.casefold(): each.address for each in reversed(event.attendees)}
+    by_address = {fold_ascii(each.address.email): each.address for each in reversed(event.attendees)}
     named = ((each.email, defuse(one_line(each.name))) for each in reversed(by_address.values()))
     return [{"email": email, "displayName": name} if name else {"email": email} for email, name in named]
 

@@ -6,11 +6,11 @@ entries in the invitee's calendar.
 
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 import structlog
 
-from openslot.accounts.store import lock_host
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.events import BookingCreated, BookingInvitationFailed, BookingRescheduled
@@ -18,12 +18,14 @@ from openslot.bookings.models import BookingRef, Status
 from openslot.bookings.rules import is_over
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Change, Event
-from openslot.core.work import Consequence, Periodic, Work
+from openslot.core.work import Consequence, Periodic, Runtime, Work
 from openslot.integrations.calendars import event_store
+from openslot.jobs.each import serve_each
 
 # A calendar that fails for longer is not waited for. Until then, mail has told everything but for the calendar entry.
 WITHIN = timedelta(minutes=10)
 MOST = 200
+INVITE_INSTEAD = "calendars.invite_instead"
 
 log = structlog.get_logger()
 
@@ -50,19 +52,23 @@ INVITATION_CONSEQUENCES = (
 
 async def invite_instead(work: Work) -> str:
     """Let our own mail invite to bookings to which a calendar has not invited in time."""
-    count = 0
-    for booking_id in await event_store.list_due_invitations(work.db, now=work.now, limit=MOST):
-        # One that is deleted meanwhile has no invitation any more.
-        with suppress(BookingNotFound):
-            async with work.runtime.transaction(SYSTEM) as each:
-                count += await _take_over(each, booking_id)
-    return f"{count} invitations sent by mail instead"
+    due = await event_store.list_due_invitations(work.db, now=work.now, limit=MOST)
+    taken = await serve_each(work, INVITE_INSTEAD, due, partial(_invite_instead, work.runtime))
+    return f"{sum(taken.results)} invitations sent by mail instead"
+
+
+async def _invite_instead(runtime: Runtime, booking_id: UUID) -> bool:
+    # One that is deleted meanwhile has no invitation any more.
+    with suppress(BookingNotFound):
+        async with runtime.transaction(SYSTEM) as work:
+            return await _take_over(work, booking_id)
+    return False
 
 
 async def _take_over(work: Work, booking_id: UUID) -> bool:
     """Take an invitation over, unless the calendar is being asked now; what is written later invites nobody."""
     ref = BookingRef(booking_id, None)
-    await lock_host(work.db, (await bookings.get_booking(work, ref)).booking.host_id)
+    await bookings.get_for_change(work, ref)
     if await event_store.is_being_written(work.db, booking_id):
         return False
     details = await bookings.get_booking(work, ref)
@@ -82,6 +88,4 @@ async def _take_over(work: Work, booking_id: UUID) -> bool:
     return True
 
 
-INVITATION_JOBS = (
-    Periodic(name="calendars.invite_instead", expression="* * * * *", run=invite_instead, transaction="none"),
-)
+INVITATION_JOBS = (Periodic(name=INVITE_INSTEAD, expression="* * * * *", run=invite_instead, transaction="none"),)

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.core.outbound import Outbound
+from openslot.core.text import fold_ascii
 from openslot.integrations.calendars.errors import (
     TOO_MANY_EVENTS,
     CalendarChanged,
@@ -104,7 +105,7 @@ class MicrosoftCalendars:
     async def list_addresses(self) -> frozenset[str]:
         """Name the account; guests of a tenant have a made-up name there, which is no address."""
         person = await self._client.get("me", GraphPerson, {"$select": "mail,userPrincipalName"})
-        names = [to_plain(each).lower() for each in (person.mail, person.user_principal_name) if each]
+        names = [fold_ascii(to_plain(each)) for each in (person.mail, person.user_principal_name) if each]
         return frozenset(each for each in names if "@" in each and "#ext#" not in each)
 
     async def list_changes(

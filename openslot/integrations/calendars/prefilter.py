@@ -10,6 +10,7 @@ from datetime import date
 
 from msgspec import Struct
 
+from openslot.core.text import fold_ascii
 from openslot.integrations.calendars.errors import CalendarFault
 from openslot.integrations.calendars.zones import LONGEST_ZONE_NAME, is_known
 
@@ -178,7 +179,7 @@ def _keep_property(block: Block, name: str, line: str) -> None:
 
 
 def _keep_declined(block: Block, parameters: dict[str, str], value: str) -> None:
-    address = value.lower().removeprefix("mailto:")
+    address = fold_ascii(value).removeprefix("mailto:")
     if parameters.get("PARTSTAT", "").upper() == "DECLINED" and len(block.declined) < MAX_DATES:
         block.declined.add(address)
         block.lines.append(f"ATTENDEE;PARTSTAT=DECLINED:mailto:{address}")

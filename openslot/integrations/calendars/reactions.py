@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -56,6 +57,7 @@ from openslot.integrations.calendars.ports import CalendarServer
 from openslot.integrations.calendars.rules import PAUSES
 from openslot.integrations.calendars.sync import sync_connection
 from openslot.integrations.mail.models import MailAddress
+from openslot.jobs.each import serve_each
 
 DISCONNECTED = "the calendar is disconnected"
 DELAYS = tuple(
@@ -229,14 +231,14 @@ CALENDAR_REACTIONS = (
 
 
 MOST = 1_000
+PLAN_FORGOTTEN = "calendars.plan"
 
 
 async def plan_forgotten(work: Work) -> str:
     """Plan the reading of calendar connections that are due and have no planned effect."""
     forgotten = await store.list_forgotten(work.db, operations.READ, now=work.now, limit=MOST)
-    for connection_id in forgotten:
-        await operations.plan_sync(work, connection_id)
+    await serve_each(work, PLAN_FORGOTTEN, forgotten, partial(operations.plan_sync, work))
     return f"{len(forgotten)} calendar connections planned"
 
 
-CALENDAR_JOBS = (Periodic(name="calendars.plan", expression="* * * * *", run=plan_forgotten),)
+CALENDAR_JOBS = (Periodic(name=PLAN_FORGOTTEN, expression="* * * * *", run=plan_forgotten),)

@@ -10,6 +10,7 @@ import structlog
 from openslot.availability import operations as busy
 from openslot.core.actor import SYSTEM
 from openslot.core.ids import new_id
+from openslot.core.text import fold_ascii
 from openslot.core.times import get_zone
 from openslot.core.work import Runtime, Work
 from openslot.integrations.calendars import event_store, operations, rules, store
@@ -98,7 +99,7 @@ async def _read(runtime: Runtime, lease: Lease, open_server: OpenServer) -> list
     server = open_server(runtime, ConnectionRef(connection.id, connection.owner_id), connection.kind, lease.secret)
     try:
         calendars, own_addresses = await _refresh(runtime, lease, server)
-        addresses = own_addresses | {lease.owner_email.lower()}
+        addresses = own_addresses | {fold_ascii(lease.owner_email)}
         sightings = [
             await _read_calendar(runtime, lease, server, calendar, addresses)
             for calendar in calendars

@@ -10,9 +10,11 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
+from openslot.contacts.models import FIELDS_IN_CRM
 from openslot.core.config import Settings
 from openslot.core.ids import fingerprint
 from openslot.core.outbound import Outbound
+from openslot.core.shapes import with_fields
 from openslot.crm.models import CrmMeeting, CrmPerson, MeetingOutcome
 from openslot.crm.ports import CrmAccount, CrmCredentials, CrmField, CrmRefused, CrmTokenRefused, CrmUnavailable
 from openslot.crm.words import UNREADABLE
@@ -40,13 +42,12 @@ class MovedOutcome(StrEnum):
     RESCHEDULED = "RESCHEDULED"
 
 
+@with_fields((each.name, str, each.crm_property) for each in FIELDS_IN_CRM)
 class HubSpotOptions(Struct, frozen=True, kw_only=True):
     """What the owner of a connection has chosen; an empty name writes nothing."""
 
     first_name: str = "firstname"
     last_name: str = "lastname"
-    phone: str = "phone"
-    company: str = ""
     answers: dict[str, str] = {}
     """Properties by the key of the question."""
     moved: MovedOutcome = MovedOutcome.SCHEDULED
@@ -176,8 +177,7 @@ class HubSpot:
         given = [
             (options.first_name, first),
             (options.last_name, last),
-            (options.phone, person.phone or ""),
-            (options.company, person.company or ""),
+            *((getattr(options, each.name), getattr(person, each.name) or "") for each in FIELDS_IN_CRM),
             *((options.answers.get(key, ""), value) for key, value in person.answers.items()),
         ]
         wanted: dict[str, str] = {}

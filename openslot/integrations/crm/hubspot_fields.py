@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from openslot.accounts.models import User
+from openslot.contacts.models import FIELDS_IN_CRM
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.crm import operations as crm
@@ -25,6 +26,12 @@ TAKEN = Text("is chosen for another field already")
 # How a refusal names properties: `Company Name is required (company)`.
 NAMED = re.compile(r"(?:^|; )([^;]*) \(([a-z0-9_, ]+)\)(?=;|$)")
 MAX_QUESTIONS = 100
+# The page's fields that are not about an answer, by their labels.
+OWN_FIELDS = {
+    "first_name": Text("First name"),
+    "last_name": Text("Last name"),
+    **{each.name: each.label for each in FIELDS_IN_CRM},
+}
 
 
 class Refusals(Struct, frozen=True):
@@ -80,7 +87,7 @@ async def choose(
 
 def list_chosen(options: HubSpotOptions, places: Mapping[str, str]) -> list[tuple[str, str]]:
     """List the fields of the page with the property that was chosen for each."""
-    own = [(name, getattr(options, name)) for name in ("first_name", "last_name", "phone", "company")]
+    own = [(name, getattr(options, name)) for name in OWN_FIELDS]
     return own + [(places[key], name) for key, name in options.answers.items() if key in places]
 
 

@@ -17,7 +17,7 @@ from openslot.accounts.operations import AddressKept
 from openslot.bookings.words import format_short
 from openslot.core.actor import SYSTEM, ActorKind
 from openslot.core.events import Effect
-from openslot.core.text import one_line
+from openslot.core.text import fold_ascii, one_line
 from openslot.core.work import Outcome, Runtime, Skipped, Work
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import choose_locale
@@ -78,7 +78,7 @@ async def tell_password_changed(work: Work, effect: Effect) -> Outcome:
 async def tell_address_changed(work: Work, effect: Effect) -> Outcome:
     """Notify the former address of an account that it has another one."""
     event = effect.event(UserChanged)
-    if event.email.lower() == event.previous_email.lower():
+    if fold_ascii(event.email) == fold_ascii(event.previous_email):
         return Skipped("the address is the same")
     user = await accounts_store.find_user(work.db, event.user_id, now=work.now)
     if user is None:
@@ -172,7 +172,7 @@ async def send_sign_up(work: Work, effect: Effect) -> Outcome:
         return await leave_unsent(work, effect, "the address was sent as many links as allowed")
     user = await accounts.find_user_by_email(work, sign_up.email)
     if user is not None and await accounts.is_unclaimed(work, user):
-        # The link gives them the account that a provider has opened with their address, and closed.
+        # The link gives them the account that a provider has opened with their address.
         user = None
     letter = _write_existing(work.runtime, user) if user else _write_sign_up(work.runtime, sign_up)
     return await _send(

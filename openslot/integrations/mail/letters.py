@@ -306,6 +306,7 @@ def read_meeting(
         is_reason_of_host=cause.kind is not ActorKind.PUBLIC,
         dates=event.series if isinstance(event, BookingEvent) else (),
         skipped=event.skipped if isinstance(event, BookingCreated) else (),
+        shows_addresses=hosts[0].page.is_new(now=runtime.clock()),
     )
     if isinstance(event, BookingRescheduled):
         return replace(

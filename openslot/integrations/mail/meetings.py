@@ -12,7 +12,7 @@ from openslot.accounts.models import BrandedHost
 from openslot.bookings.models import Booking
 from openslot.bookings.series_models import SeriesDate
 from openslot.bookings.words import ListOfNames, format_place, format_told_place, without_typed
-from openslot.core.text import defuse, find_name, one_line
+from openslot.core.text import defuse, find_name, fold_ascii, one_line
 from openslot.core.work import Work
 from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind
 from openslot.i18n import Text
@@ -70,6 +70,8 @@ class MailedMeeting(Struct, frozen=True, kw_only=True):
     """All dates of its series, if the mail is about all of them."""
     skipped: tuple[datetime, ...] = ()
     """The weeks of its series that were not free."""
+    shows_addresses: bool = False
+    """Whether links that its host has chosen show where they lead: the account is new."""
 
     @property
     def host(self) -> MailHost:
@@ -108,8 +110,8 @@ def list_recipients(booking: Booking, hosts: Sequence[MailHost]) -> tuple[Recipi
         for guest in booking.guests
     ]
     as_hosts = [to_host(each) for each in hosts]
-    by_address = {each.email.casefold(): each for each in reversed((invitee, *as_hosts, *guests))}
-    return tuple(each for each in (invitee, *guests, *as_hosts) if by_address[each.email.casefold()] is each)
+    by_address = {fold_ascii(each.email): each for each in reversed((invitee, *as_hosts, *guests))}
+    return tuple(each for each in (invitee, *guests, *as_hosts) if by_address[fold_ascii(each.email)] is each)
 
 
 def to_host(host: MailHost) -> Recipient:
@@ -189,4 +191,5 @@ def find_join(meeting: MailedMeeting) -> Link | None:
     """Find the way into a video call, which is what everyone needs first."""
     location = meeting.booking.location
     is_call = location.kind is LocationKind.VIDEO_LINK and location.value.startswith(("https://", "http://"))
-    return Link(label=Text("Join"), url=location.value) if is_call else None
+    label = location.value if meeting.shows_addresses else Text("Join")
+    return Link(label=label, url=location.value) if is_call else None

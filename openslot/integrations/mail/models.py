@@ -175,8 +175,16 @@ class Draft(Struct, frozen=True, kw_only=True):
     calendar: Attachment | None = None
     unsubscribe_url: str | None = None
     is_public: bool = False
+    is_reserved: bool = False
+    """Whether it is sent although others have used up the part of their host."""
     is_security: bool = False
     """Whether it is sent even if email is stopped: to sign in, to verify an address, or about security."""
+
+    @property
+    def is_of_host(self) -> bool:
+        """Whether a host has it sent, again and again, to somebody for whom they have booked."""
+        is_repeated = self.kind in {MailKind.REMINDER, MailKind.FOLLOW_UP}
+        return is_repeated and not self.is_public and self.recipient.role is not RecipientRole.HOST
 
 
 # The transport of installations without a mail server.
@@ -207,6 +215,23 @@ class KeptMail(Struct, frozen=True, kw_only=True):
     def is_stored(self) -> bool:
         """Whether it went to the embedded mailbox, and so to nobody."""
         return self.status is MailStatus.SENT and self.transport == MAILBOX
+
+
+class CountedMail(Struct, frozen=True, kw_only=True):
+    """What the public has set off within a day: to one person, and of one pot of a host."""
+
+    to_recipient: int
+    by_event_type: tuple[int, ...]
+    of_own: int | None
+    """For the same event type; None for mail without a booking."""
+
+
+class ToldInvitee(Struct, frozen=True, kw_only=True):
+    """What has become of an email to an invitee; if nobody knows yet, what its limits are compared with."""
+
+    status: MailStatus | None
+    is_reserved: bool
+    counted: CountedMail
 
 
 class MailNotFound(NotFound):

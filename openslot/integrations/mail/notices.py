@@ -17,6 +17,7 @@ from openslot.core.events import E, Effect
 from openslot.core.text import one_line
 from openslot.crm import words as crm
 from openslot.crm.events import CrmBroken
+from openslot.event_types.events import PaymentAccountChanged
 from openslot.i18n import PluralText, Text, recall
 from openslot.i18n.languages import choose_locale
 from openslot.integrations.calendars.errors import NOT_ORGANIZER, OWN, SEVERAL_HOSTS, show_failure
@@ -41,7 +42,7 @@ from openslot.integrations.mail.models import (
 )
 from openslot.integrations.oidc.events import IdentityConnected, IdentityDisconnected
 from openslot.messaging import connections as numbers
-from openslot.messaging.connection_events import MessagingBroken
+from openslot.messaging.connection_events import HostNumberChanged, MessagingBroken
 from openslot.payments.connection_events import PaymentsUnreadable
 from openslot.payments.connections import show_fault
 from openslot.payments.events import PaymentNeedsAttention
@@ -124,6 +125,40 @@ def _about_calendar(event: CalendarEvent, subject: Text, *paragraphs: Text, fact
         facts=(Fact(label=Text("Calendar"), lines=(one_line(event.label),)), fact),
         footer=Text("You received this email because the calendar belongs to your account."),
     )
+
+
+def _write_account_change(event: PaymentAccountChanged) -> Letter:
+    names = Fact(label=Text("Event types"), lines=tuple(one_line(name) for name in event.event_types))
+    if event.account is None:
+        subject = Text("Invitees can't pay for some of your event types any more")
+        said = (
+            Text("The account that they paid to is gone: it was disconnected, or you have left its organization."),
+            Text("Invitees see no times until you choose another account beside the price."),
+        )
+    else:
+        subject = Text("Invitees pay to another account now")
+        account = Text("From now on they pay to %(account)s.", account=one_line(event.account))
+        said = (account, Text("If you don't know why, check who can sign in to your account."))
+    button = Link(label=Text("Go to your event types"), url=f"{event.base_url}/event-types")
+    return compose(subject, *said, facts=(names,), button=button, footer=ACCOUNT_FOOTER)
+
+
+def _write_number_change(event: HostNumberChanged) -> Letter:
+    if event.is_gone:
+        subject = Text("The number that you write from is gone")
+        said = (
+            Text("It was disconnected, or you have left its organization."),
+            Text("No messages are sent for you on this channel until you choose another number."),
+        )
+    else:
+        subject = Text("Your messages are sent from another number now")
+        said = (
+            Text("From now on this number is used for your messages."),
+            Text("If you don't know why, check who can sign in to your account."),
+        )
+    number = Fact(label=Text("Number"), lines=(one_line(event.number),), is_verbatim=True)
+    button = Link(label=Text("Go to your numbers"), url=f"{event.base_url}/settings/messages")
+    return compose(subject, *said, facts=(number,), button=button, footer=ACCOUNT_FOOTER)
 
 
 LETTERS = (
@@ -212,6 +247,8 @@ LETTERS = (
             footer=ACCOUNT_FOOTER,
         ),
     ),
+    Notice(PaymentAccountChanged, _write_account_change, is_security=True),
+    Notice(HostNumberChanged, _write_number_change, is_security=True),
     Notice(
         MessagingBroken,
         lambda event: compose(

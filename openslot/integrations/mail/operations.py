@@ -7,8 +7,12 @@ from msgspec.structs import asdict
 
 from openslot.accounts import profiles
 from openslot.accounts.models import DEFAULT_COLOR, PRODUCT, Brand, User
+from openslot.allowances.errors import AllowanceUsed
+from openslot.allowances.models import Cost
+from openslot.allowances.operations import find_account, spend
 from openslot.bookings.events import BookingEvent
-from openslot.bookings.models import BookingDetails
+from openslot.bookings.models import Booking, BookingDetails
+from openslot.bookings.strangers import is_stranger
 from openslot.core.actor import SYSTEM, Actor, Destination
 from openslot.core.events import Effect
 from openslot.core.secrets import SealBroken
@@ -25,6 +29,7 @@ from openslot.integrations.mail.models import (
     KeptMail,
     Mail,
     MailAddress,
+    MailKind,
     MailNotFound,
     MailStatus,
     MailTopic,
@@ -94,7 +99,7 @@ def mail_server(work: Work, _: Effect) -> Destination | None:
 async def deliver(work: Work, effect: Effect, draft: Draft, cause: Actor) -> Outcome:
     """Send one mail, unless email is stopped; its result is in the log before the effect is closed."""
     mailer = choose_mailer(work.runtime, cause)
-    if draft.is_public:
+    if draft.is_public or draft.is_of_host:
         async with work.runtime.transaction(SYSTEM) as counted:
             mail = await begin_mail(counted, draft, mailer)
     else:
@@ -133,7 +138,8 @@ async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail |
     Mail that is counted needs a transaction of its own, so that concurrent counts see it.
     """
     rendered = render(draft.letter, draft.brand, draft.locale, postal_address=work.runtime.settings.postal_address)
-    limit = await _find_limit(work, draft) if draft.is_public else None
+    find_limit = _find_limit if draft.is_public else _find_allowance if draft.is_of_host else None
+    limit = await find_limit(work, draft) if find_limit else None
     written_at = await store.log_mail(
         work.db,
         draft,
@@ -172,18 +178,47 @@ async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail |
 
 async def _find_limit(work: Work, draft: Draft) -> str | None:
     settings, since = work.runtime.settings, work.now - rules.LIMIT_WINDOW
-    to_recipient, in_pot = await store.count_public(work.db, draft, since=since)
-    if to_recipient >= settings.limit_mail_recipient:
-        return f"not sent: the public has set off {settings.limit_mail_recipient} mails to this address within 24 hours"
+    counted = await store.count_public(work.db, draft, since=since)
+    if counted.to_recipient >= (most := settings.limit_mail_recipient):
+        return f"{rules.LIMIT_REACHED}the public has set off {most} mails to this address within 24 hours"
     pot = rules.find_pot(draft.kind, draft.recipient.role)
-    if pot is None or draft.host_id is None:
+    if pot is None or draft.host_id is None or draft.is_reserved:
         return None
     size = rules.size_of(pot, settings.limit_mail_host)
-    if in_pot < size:
+    if rules.has_room(pot, counted, size):
         return None
     if await store.reach_limit(work.db, draft.host_id, pot, now=work.now, told_since=since):
         await work.record(MailLimitReached(host_id=draft.host_id, pot=pot, limit=size))
-    return f"not sent: the public has set off {size} mails of this kind ({pot}) for this host within 24 hours"
+    kind = f"mails of this kind ({pot}) for this host"
+    return f"{rules.LIMIT_REACHED}the public has set off {size} {kind} within 24 hours"
+
+
+async def is_told(work: Work, booking: Booking, kind: MailKind) -> bool:
+    """Answer whether an invitee is sent an email about what the public has just done to a booking, or was sent it.
+
+    Its page says so if not: nothing else has its link.
+    """
+    if await switches.find_stop(work, OutgoingChannel.EMAIL) is not None:
+        return False
+    told = await store.find_told(work.db, booking, kind, since=work.now - rules.LIMIT_WINDOW)
+    if told.status is not None:
+        return told.status is not MailStatus.FAILED
+    settings, pot = work.runtime.settings, rules.POTS[kind]
+    has_room = told.is_reserved or rules.has_room(pot, told.counted, rules.size_of(pot, settings.limit_mail_host))
+    return has_room and told.counted.to_recipient < settings.limit_mail_recipient
+
+
+async def _find_allowance(work: Work, draft: Draft) -> str | None:
+    """Count a mail to a stranger for the account of the host, once however often it is tried."""
+    host_id, email = draft.host_id, draft.recipient.email
+    if host_id is None or await store.is_begun(work.db, draft.id) or not await is_stranger(work, host_id, email):
+        return None
+    account = await find_account(work, host_id)
+    try:
+        await spend(work, Cost.MAIL, [account] if account else [])
+    except AllowanceUsed as used:
+        return f"{rules.LIMIT_REACHED}{used.message}"
+    return None
 
 
 def _sender(runtime: Runtime, brand: Brand) -> MailAddress:

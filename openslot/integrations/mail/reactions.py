@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
+from msgspec.structs import replace
+
 from openslot.access.email_codes import SEND_CODE
 from openslot.access.events import AddressChangeRequested
 from openslot.access.resets import SEND_RESET
@@ -24,6 +26,7 @@ from openslot.bookings.events import (
 from openslot.bookings.given import follow_given
 from openslot.bookings.rules import is_over
 from openslot.core.events import Effect, Event
+from openslot.core.text import fold_ascii
 from openslot.core.work import Expanded, Outcome, Periodic, Reaction, Skipped, Target, Work
 from openslot.integrations.mail import (
     account_mails,
@@ -69,6 +72,7 @@ from openslot.payments.events import PaymentRefunded
 from openslot.people.deletions import SEND_LINK
 from openslot.teams.events import EventTypeTakenOver
 from openslot.wait_list.events import WaitListJoined, WaitListOffered, WaitListOfferEnded
+from openslot.wait_list.reactions import plan_end_of_untold
 
 SEND = "mail.send"
 OVER, NO_HOST = "the meeting is over", "the host's account is deleted"
@@ -100,7 +104,7 @@ async def fan_out(work: Work, effect: Effect) -> Outcome:
 
 def _name_lane(event: BookingEvent, to: Recipient) -> str:
     """Name the lane of a recipient: the hosts of a team are found by it, also at a changed address."""
-    return str(to.user_id) if event.hosts and to.user_id else to.email.casefold()
+    return str(to.user_id) if event.hosts and to.user_id else fold_ascii(to.email)
 
 
 def _is_over(event: BookingEvent, *, now: datetime) -> bool:
@@ -128,7 +132,12 @@ async def send(work: Work, effect: Effect) -> Outcome:
     if recipient.role is not RecipientRole.HOST:
         meeting = await with_inviter(work, meeting)
     write = write_series_draft if meeting.dates else write_draft
-    return await deliver(work, effect, write(meeting, kind, recipient, effect.id, effect.actor), effect.actor)
+    draft = write(meeting, kind, recipient, effect.id, effect.actor)
+    return await deliver(work, effect, replace(draft, is_reserved=_is_reserved(event, recipient)), effect.actor)
+
+
+def _is_reserved(event: BookingEvent, recipient: Recipient) -> bool:
+    return isinstance(event, BookingCreated) and event.is_reserved and recipient.role is RecipientRole.INVITEE
 
 
 def _find_recipient(
@@ -162,8 +171,13 @@ async def follow_owner(_: Work, effect: Effect) -> Outcome:
     return follow_given(effect, PLAN_AGAIN)
 
 
-def _mailing(name: str, run: Callable[[Work, Effect], Awaitable[Outcome]], *on: type[Event]) -> Reaction:
-    return Reaction(name=name, on=on, run=run, delays=DELAYS, destination=mail_server)
+def _mailing(
+    name: str,
+    run: Callable[[Work, Effect], Awaitable[Outcome]],
+    *on: type[Event],
+    unless_done: Callable[[Work, Effect], Awaitable[None]] | None = None,
+) -> Reaction:
+    return Reaction(name=name, on=on, run=run, delays=DELAYS, destination=mail_server, unless_done=unless_done)
 
 
 MAIL_REACTIONS = (
@@ -199,7 +213,7 @@ MAIL_REACTIONS = (
     _mailing(request_mails.ASK, request_mails.ask_host, BookingRequested, BookingRequestReassigned),
     _mailing("mail.request", request_mails.tell_invitee, BookingRequested, BookingDeclined, BookingLapsed),
     _mailing("mail.wait_list", wait_list_mails.ask_to_confirm, WaitListJoined),
-    _mailing("mail.offer", wait_list_mails.offer, WaitListOffered),
+    _mailing("mail.offer", wait_list_mails.offer, WaitListOffered, unless_done=plan_end_of_untold),
     Reaction(
         name="mail.offer_withdrawn",
         on=(WaitListOfferEnded,),

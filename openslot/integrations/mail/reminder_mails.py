@@ -17,7 +17,7 @@ from openslot.core.actor import SYSTEM, Actor
 from openslot.core.effects import drop_effect, list_planned, plan_effect
 from openslot.core.events import Change, Effect
 from openslot.core.ids import new_id
-from openslot.core.text import one_line
+from openslot.core.text import fold_ascii, one_line
 from openslot.core.work import Expanded, Outcome, Runtime, Skipped, Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.errors import EventTypeNotFound
@@ -153,7 +153,7 @@ def _plan(work: Work, booking: Booking, entry: ReminderEntry, to: Recipient, cau
 
 def _name(booking: Booking, entry: ReminderEntry, recipient: Recipient) -> str:
     moment = "" if entry.is_reminder else "after-"
-    return f"{booking.id}:{moment}{entry.minutes}:{recipient.email.casefold()}"
+    return f"{booking.id}:{moment}{entry.minutes}:{fold_ascii(recipient.email)}"
 
 
 async def _list_wanted(work: Work, booking: Booking) -> Entries:

@@ -128,7 +128,8 @@ def _show_fact(fact: Fact, locale: Locale) -> Fact:
 
 
 def _show_link(link: Link, locale: Locale) -> Link:
-    return replace(link, label=say(link.label, locale))
+    # An address stays as it is.
+    return link if link.label == link.url else replace(link, label=say(link.label, locale))
 
 
 def _write_text(letter: Letter, brand: Brand, postal_address: str | None) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from openslot.integrations.mail.models import MailKind, MailPot, RecipientRole
+from openslot.integrations.mail.models import CountedMail, MailKind, MailPot, RecipientRole
 
 # Ten tries over a day: greylisting takes minutes, a broken server hours.
 DELAYS = (
@@ -14,6 +14,8 @@ DELAYS = (
     *(timedelta(hours=hours) for hours in (1, 2, 4, 16)),
 )
 LIMIT_WINDOW = timedelta(hours=24)
+LIMIT_REACHED = "not sent: "
+"""Before which limit it is."""
 POTS = {
     MailKind.CONFIRMATION: MailPot.CONFIRMATIONS,
     MailKind.LINK: MailPot.CONFIRMATIONS,
@@ -33,6 +35,8 @@ SHARES = {
     MailPot.CANCELLATIONS: 5,
     MailPot.WAIT_LIST: 5,
 }
+# In percent: of the first confirmations so many are kept for the event types that are booked less.
+KEPT_FOR_OTHERS = 25
 
 
 def is_last_try(attempts: int) -> bool:
@@ -59,3 +63,11 @@ def size_of(pot: MailPot, host_limit: int) -> int:
     """Return how many mails of a pot the public may set off for one host within 24 hours; all add up to the limit."""
     sizes = {each: host_limit * share // 100 for each, share in SHARES.items()}
     return sizes.get(pot, host_limit - sum(sizes.values()))
+
+
+def has_room(pot: MailPot, counted: CountedMail, size: int) -> bool:
+    """Return whether one more mail is within its pot; one event type does not use up the first confirmations alone."""
+    if pot is not MailPot.CONFIRMATIONS or counted.of_own is None:
+        return sum(counted.by_event_type) < size
+    most = size - size * KEPT_FOR_OTHERS // 100
+    return counted.of_own < most and sum(min(each, most) for each in counted.by_event_type) < size

@@ -5,16 +5,21 @@ from datetime import datetime
 from uuid import UUID
 
 from openslot.accounts import profile_store
+from openslot.bookings.models import Booking
 from openslot.core.db import Db, Row, count_of
 from openslot.core.events import Change
 from openslot.core.query_plans import custom_plans
 from openslot.core.rows import Rows
 from openslot.integrations.mail.models import (
     MAILBOX,
+    CountedMail,
     Draft,
     KeptMail,
+    MailKind,
     MailPot,
     MailStatus,
+    RecipientRole,
+    ToldInvitee,
 )
 from openslot.integrations.mail.rules import list_counted
 
@@ -30,14 +35,37 @@ from ({profile_store.HOST}) h"""
 LOCK_COUNTED = """
 select pg_advisory_xact_lock($1::int, hashtext(canonical_recipient($2))),
        pg_advisory_xact_lock($3::int, hashtext($4::text))"""
-# Mail to guests is counted together, whatever it is about.
-COUNT_PUBLIC = """
+
+
+def _count_public(booking_id: str) -> str:
+    """Write what is counted of other mail: to this person, and of the same pot by event type, that of a booking alone.
+
+    Mail to guests is counted together, whatever it is about.
+    """
+    return f"""
 select (select count(*) from mail_messages
         where canonical_recipient(recipient) = canonical_recipient($1) and is_public and status <> 'failed'
-          and created_at > $3 and id <> $4)::int as to_recipient,
-       (select count(*) from mail_messages
-        where host_id = $2 and is_public and status <> 'failed' and created_at > $3 and id <> $4
-          and case when $5 = 'guest' then role = 'guest' else role <> 'guest' and kind = any($6) end)::int as in_pot"""
+          and created_at > $3 and id <> $4)::int as to_recipient, pot.*
+from (select coalesce(array_agg(n), '{{}}') as by_event_type,
+             max(n) filter (where event_type_id = (select event_type_id from bookings where id = {booking_id}))
+                 as of_own
+      from (select b.event_type_id, count(*)::int as n
+            from mail_messages m left join bookings b on b.id = m.booking_id
+            where m.host_id = $2 and m.is_public and m.status <> 'failed' and m.created_at > $3 and m.id <> $4
+              and case when $5 = 'guest' then m.role = 'guest' else m.role <> 'guest' and m.kind = any($6) end
+            group by 1) counted) pot"""
+
+
+COUNT_PUBLIC = _count_public("$7")
+# What has become of the email about the last change of a booking; if nobody knows yet, what its limits count.
+TOLD = f"""
+select (select status from mail_messages
+        where booking_id = $4 and kind = $7 and role = 'invitee' and created_at >= $8
+        order by created_at desc limit 1) as status,
+       $7 = '{MailKind.CONFIRMATION}' and exists (
+        select from events where subject_id = $4 and type = 'booking.created'
+            and fact -> 'is_reserved' = 'true') as is_reserved,
+       counted.* from ({_count_public("$4")}) counted"""
 # The host's lock is held: what was told before is known.
 REACHED = """
 with before as (
@@ -74,12 +102,31 @@ async def find_host(db: Db, host_id: UUID) -> Row | None:
     return await db.fetchrow(HOST, host_id)
 
 
-async def count_public(db: Db, draft: Draft, *, since: datetime) -> tuple[int, int]:
+async def count_public(db: Db, draft: Draft, *, since: datetime) -> CountedMail:
     """Count the other mail that the public has caused: to this person, and of the same pot for this host."""
     to = draft.recipient
     await db.execute(LOCK_COUNTED, RECIPIENTS, to.email, HOSTS, str(draft.host_id))
-    row = await db.fetchrow(COUNT_PUBLIC, to.email, draft.host_id, since, draft.id, to.role, list_counted(draft.kind))
-    return (row["to_recipient"], row["in_pot"]) if row else (0, 0)
+    about = (to.email, draft.host_id, since, draft.id, to.role, list_counted(draft.kind), draft.booking_id)
+    row = await db.fetchrow(COUNT_PUBLIC, *about)
+    assert row is not None  # noqa: S101 - a select of aggregates
+    return _read_counted(row, draft.booking_id)
+
+
+async def find_told(db: Db, booking: Booking, kind: MailKind, *, since: datetime) -> ToldInvitee:
+    """Read what has become of the email to an invitee about the last change of a booking, or what may limit it."""
+    about = (booking.invitee_email, booking.host_id, since, booking.id, RecipientRole.INVITEE, list_counted(kind))
+    row = await db.fetchrow(TOLD, *about, kind, booking.updated_at)
+    assert row is not None  # noqa: S101 - a select of aggregates
+    status = MailStatus(row["status"]) if row["status"] else None
+    return ToldInvitee(status=status, is_reserved=row["is_reserved"], counted=_read_counted(row, booking.id))
+
+
+def _read_counted(row: Row, booking_id: UUID | None) -> CountedMail:
+    return CountedMail(
+        to_recipient=row["to_recipient"],
+        by_event_type=tuple(row["by_event_type"]),
+        of_own=None if booking_id is None else row["of_own"] or 0,
+    )
 
 
 async def reach_limit(db: Db, host_id: UUID, pot: MailPot, *, now: datetime, told_since: datetime) -> bool:
@@ -95,6 +142,12 @@ async def log_mail(
     about = (draft.id, draft.kind, to.role, draft.host_id, draft.booking_id, to.email, draft.is_public)
     logged_at: datetime | None = await db.fetchval(LOG, *about, subject, status, transport, error, now)
     return logged_at
+
+
+async def is_begun(db: Db, mail_id: UUID) -> bool:
+    """Answer whether a mail was logged as being sent before."""
+    statement = "select exists (select from mail_messages where id = $1 and status <> 'failed')"
+    return bool(await db.fetchval(statement, mail_id))
 
 
 def finish_mail(mail_id: UUID, *, now: datetime) -> Change:

@@ -70,8 +70,9 @@ async def _send(work: Work, effect: Effect, event: WaitListEvent, state: OfferSt
         locale=locale,
         host_id=event.host_id,
         reply_to=MailAddress(host.email, host.name),
-        # Anyone may enter somebody's address, and what is freed and offered follows from what strangers do.
-        is_public=state is not OfferState.WITHDRAWN,
+        # Anyone may enter somebody's address; an offer goes to those alone who have confirmed theirs.
+        is_public=state is None,
+        is_reserved=isinstance(event, WaitListJoined) and event.is_reserved,
     )
     return await deliver(work, effect, draft, effect.actor if state is None else SYSTEM)
 

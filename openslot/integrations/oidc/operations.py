@@ -15,6 +15,7 @@ from openslot.accounts.models import User, UserWanted
 from openslot.accounts.store import find_password_hash, find_user_by_email
 from openslot.core.ids import fingerprint, new_token
 from openslot.core.secrets import Cipher, SealBroken
+from openslot.core.text import fold_ascii
 from openslot.core.work import Periodic, Work
 from openslot.i18n.languages import find_locale
 from openslot.integrations.oidc import provider as wire
@@ -186,7 +187,7 @@ async def _find_or_create(work: Work, identity: ProvenIdentity, *, locale: str) 
     if identity.email is None or not identity.is_email_verified:
         raise OidcEmailUnverified
     user = await find_user_by_email(work.db, identity.email, now=work.now)
-    if user is not None and user.email.lower() == identity.email.lower():
+    if user is not None and fold_ascii(user.email) == fold_ascii(identity.email):
         return user
     # The database takes İ and i for the same letter, but they are the mailboxes of two people.
     if user is not None or not work.runtime.settings.oidc_creates_accounts:

@@ -1,11 +1,26 @@
-"""A message to send, and names that look like links."""
+"""Messages to send, and names that look like links."""
 
 import re
+from datetime import datetime, timedelta
 from email.message import EmailMessage
 from html import unescape
 
+from openslot.accounts.models import Brand, User
+from openslot.core.actor import SYSTEM
 from openslot.core.ids import new_id
+from openslot.core.work import Runtime
+from openslot.i18n.languages import DEFAULT
+from openslot.integrations.mail import operations as mail
+from openslot.integrations.mail.models import (
+    Draft,
+    Letter,
+    MailKind,
+    Recipient,
+    RecipientRole,
+)
 from openslot.integrations.mail.ports import OutgoingMail
+from tests.integrations.mail.fake_mailer import FakeMailer
+from tests.support.clocks import MONDAY
 
 CONTENT = b"Subject: Hello\r\n\r\nA line.\r\n.A line that begins with a dot.\r\n"
 EVIL = "Pay http://evil.example/x www.evil.com evil.io/x pay@evil.com"
@@ -27,3 +42,28 @@ def check_message(message: EmailMessage) -> None:
     assert any("evil" in each for each in read)
     for text in read:
         assert not RAW.search(text), ascii(text)
+
+
+def start(number: int) -> datetime:
+    """Return one of the host's starts."""
+    return MONDAY.replace(hour=9) + timedelta(days=number // 16, minutes=30 * (number % 16))
+
+
+def draft_of(user: User, kind: MailKind, role: RecipientRole, email: str | None = None) -> Draft:
+    """Write a letter that the public has set off."""
+    return Draft(
+        id=new_id(),
+        kind=kind,
+        letter=Letter(subject="Hello", heading="Hello"),
+        recipient=Recipient(role=role, email=email or f"{new_id()}@x.example", name=None, zone="UTC", locale=None),
+        brand=Brand(name="Mara", color="#3155d9"),
+        locale=DEFAULT,
+        host_id=user.id,
+        is_public=True,
+    )
+
+
+async def begin(runtime: Runtime, draft: Draft) -> bool:
+    """Begin a mail as a worker does, and return whether it may be sent."""
+    async with runtime.transaction(SYSTEM) as work:
+        return isinstance(await mail.begin_mail(work, draft, FakeMailer()), OutgoingMail)

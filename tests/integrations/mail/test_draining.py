@@ -9,6 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
+from openslot.availability.models import BySlug
+from openslot.bookings import operations as bookings
+from openslot.bookings.models import BookingWanted, Invitee
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.smtp import MailFrom, SmtpUrl
@@ -19,7 +22,10 @@ from openslot.wiring import WIRING
 from tests.integrations.mail.conftest import Book, mails, read_message
 from tests.support.clocks import MovingClock
 from tests.support.effects import working
+from tests.support.host import stranger
 from tests.support.smtp_server import DROP, ScriptedServer, smtp_server
+
+__all__ = ["stranger"]
 
 BOOKINGS = 20
 MAILS = 2 * BOOKINGS
@@ -96,3 +102,25 @@ async def test_a_server_in_trouble_loses_and_doubles_nothing(
     assert set(message_ids(server).values()) == {1}
     assert len(server.received) == MAILS
     assert {each.status for each in await mails(runtime)} == {"sent"}
+
+
+async def test_mails_of_one_account_delay_those_of_another_by_few(
+    runtime: Runtime, clock: MovingClock, book: Book, user: User, stranger: User, server: ScriptedServer
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        for each in (user, stranger):
+            await reminders.set_reminders(work, each, None, ())
+    guests = tuple(f"guest{number}@okafor.example" for number in range(10))
+    for number in range(16):
+        starts_at = clock.now + timedelta(days=number // 8, hours=3 + number % 8 / 2)
+        await book(starts_at, email=f"booker{number}@okafor.example", guests=guests, actor=OPERATOR)
+    async with runtime.transaction(OPERATOR) as work:
+        invitee = Invitee(name="Ana", email="ana@silva.example", zone="UTC")
+        which = BySlug(stranger.id, "30min")
+        starts_at = clock.now + timedelta(hours=3)
+        await bookings.create_booking(work, BookingWanted(which=which, starts_at=starts_at, invitee=invitee))
+    await drain(runtime, clock)
+
+    order = [each.recipient for each in server.received]
+    assert len(order) == 16 * 12 + 2
+    assert max(order.index(each) for each in ("ana@silva.example", stranger.email)) < len(order) / 3

@@ -2,34 +2,26 @@
 
 import asyncio
 from collections import Counter
-from datetime import datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import Brand, User
-from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.config import Settings
-from openslot.core.ids import new_id
 from openslot.core.work import Runtime
-from openslot.i18n.languages import DEFAULT
-from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail import rules
 from openslot.integrations.mail.models import (
-    Draft,
     KeptMail,
-    Letter,
     MailKind,
     MailPot,
     MailStatus,
-    Recipient,
     RecipientRole,
 )
-from openslot.integrations.mail.ports import OutgoingMail
 from openslot.reminders import operations as reminders
 from tests.integrations.mail.conftest import Book, cancel, mails, messages, move, part, work_off
-from tests.integrations.mail.fake_mailer import FakeMailer
-from tests.support.clocks import MONDAY, MovingClock
+from tests.integrations.mail.support import begin, draft_of, start
+from tests.support.clocks import MovingClock
 
 MARA = "mara@lindqvist.example"
 # The parts of 20 mails.
@@ -54,31 +46,6 @@ async def no_reminders(runtime: Runtime, user: User) -> None:
     """Remind nobody, unless a test wishes it."""
     async with runtime.transaction(OPERATOR) as work:
         await reminders.set_reminders(work, user, None, ())
-
-
-def start(number: int) -> datetime:
-    """Return one of the host's starts."""
-    return MONDAY.replace(hour=9) + timedelta(days=number // 16, minutes=30 * (number % 16))
-
-
-def draft_of(user: User, kind: MailKind, role: RecipientRole, email: str | None = None) -> Draft:
-    """Write a letter that the public has set off."""
-    return Draft(
-        id=new_id(),
-        kind=kind,
-        letter=Letter(subject="Hello", heading="Hello"),
-        recipient=Recipient(role=role, email=email or f"{new_id()}@x.example", name=None, zone="UTC", locale=None),
-        brand=Brand(name="Mara", color="#3155d9"),
-        locale=DEFAULT,
-        host_id=user.id,
-        is_public=True,
-    )
-
-
-async def begin(runtime: Runtime, draft: Draft) -> bool:
-    """Begin a mail as a worker does, and return whether it may be sent."""
-    async with runtime.transaction(SYSTEM) as work:
-        return isinstance(await mail.begin_mail(work, draft, FakeMailer()), OutgoingMail)
 
 
 def count(kept: list[KeptMail]) -> dict[tuple[MailKind, RecipientRole | None, MailStatus], int]:

@@ -215,6 +215,8 @@ def test_which_notices_are_sent_all_the_same() -> None:
         "RecoveryCodesRenewed",
         "IdentityConnected",
         "IdentityDisconnected",
+        "PaymentAccountChanged",
+        "HostNumberChanged",
     }
 
 

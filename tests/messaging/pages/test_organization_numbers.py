@@ -39,7 +39,7 @@ async def test_an_administrator_connects_a_number_that_members_use(
     page = f"{HERE}/{row['id']}"
     assert made.headers["location"] == f"{page}?done=connected"
     assert await last_line(runtime) == ("number.connected", NUMBER, {}, {"channel": "sms"})
-    assert "Numbers of your organization" in read_page(await member.get("/settings/messages")).text
+    assert "Numbers that you write from" in read_page(await member.get("/settings/messages")).text
     account.token = "e" * 32
     replaced = await member.post(f"{page}/token", data={"token": account.token, **ours})
     assert replaced.headers["location"] == f"{page}?done=replaced"

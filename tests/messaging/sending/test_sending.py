@@ -234,7 +234,7 @@ async def test_whatsapp_takes_a_reply_only_within_a_day_of_the_contacts_last_mes
 async def test_messages_of_a_host_have_a_limit_that_parallel_replies_cannot_pass(
     runtime: Runtime, user: User, numbers: Numbers
 ) -> None:
-    runtime.settings = replace(runtime.settings, limit_messages=3)
+    runtime.settings = replace(runtime.settings, limit_messages=6)
     threads = [await hear(runtime, user, phone=f"+49151123456{number:02}") for number in range(6)]
     answers = await asyncio.gather(*(reply(runtime, user, each) for each in threads), return_exceptions=True)
 

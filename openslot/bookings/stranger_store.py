@@ -1,0 +1,66 @@
+"""All SQL about who is a stranger to a host: an address or a phone that has never booked, confirmed or answered."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.allowances.store import BY_OTHERS
+from openslot.core.db import Db
+
+# Whoever pays, requests or uses a manage link has booked, or has answered; whoever waits has confirmed it by mail.
+KNOWN = f"""
+exists (select from users u where lower(u.email) = lower(a.email) and (u.id = $1 or exists (
+    select from memberships m join memberships own on own.organization_id = m.organization_id
+    where m.user_id = u.id and m.active and own.user_id = $1 and own.active)))
+or exists (
+    select from contacts c where c.owner_id = $1 and lower(c.email) = lower(a.email) and (
+        exists (
+            select from bookings b where b.contact_id = c.id and (
+                {BY_OTHERS}
+                or exists (select from payments p where p.booking_id = b.id)
+                or exists (select from booking_requests r where r.booking_id = b.id)))
+        or exists (
+            select from conversations v join messages s on s.conversation_id = v.id
+            where v.owner_id = $1 and v.contact_phone = c.phone and s.direction = 'inbound')))
+or exists (
+    select from wait_list_entries w
+    where w.host_id = $1 and lower(w.email) = lower(a.email) and w.state <> 'unproven')"""
+COUNT = f"""
+select count(distinct canonical_recipient(a.email))::int from unnest($2::text[]) as a (email) where not ({KNOWN})"""
+
+# The numbers that a host writes from, if they are still theirs to use.
+NUMBERS = """
+select c.number, c.countries from host_numbers n join messaging_connections c on c.id = n.connection_id
+where n.user_id = $1 and c.channel <> 'voice' and c.disconnected_at is null
+  and (c.user_id = $1 or c.organization_id in (
+    select m.organization_id from memberships m where m.user_id = $1 and m.active))"""
+# A phone that is asked for again within the window is one number.
+IS_PROVEN = """
+select exists (
+    select from conversations v join messages s on s.conversation_id = v.id
+    where v.owner_id = $1 and v.contact_phone = $2 and s.direction = 'inbound')
+  or exists (select from message_consents c where c.host_id = $1 and c.phone = $2 and c.given_at > $3)"""
+
+
+class SendingNumber(Struct, frozen=True):
+    """A number that a host writes from, and the countries that were chosen for it."""
+
+    number: str
+    countries: tuple[str, ...]
+
+
+async def list_numbers(db: Db, host_id: UUID) -> list[SendingNumber]:
+    return [SendingNumber(row["number"], tuple(row["countries"])) for row in await db.fetch(NUMBERS, host_id)]
+
+
+async def is_proven(db: Db, host_id: UUID, phone: str, *, since: datetime) -> bool:
+    """Answer whether a phone has written to a host, or was given for messages since a time."""
+    return bool(await db.fetchval(IS_PROVEN, host_id, phone, since))
+
+
+async def count_strangers(db: Db, host_id: UUID, emails: Sequence[str]) -> int:
+    """Count those of some addresses that are strangers to a host, an address of one mailbox once."""
+    found: int = await db.fetchval(COUNT, host_id, emails)
+    return found

@@ -1,0 +1,71 @@
+"""Mail and messages to strangers are counted by who causes them: an account that books for others, or who books."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from openslot.allowances.models import Allowance, CauseKind, Cost, CostCause
+from openslot.allowances.operations import causes_of, has_spent, note_refused, spend
+from openslot.allowances.rules import DAY, HOUR
+from openslot.bookings import rules, stranger_store
+from openslot.bookings.models import BookingWanted
+from openslot.bookings.stranger_store import count_strangers
+from openslot.core.countries import CountryNames, is_allowed, list_allowed
+from openslot.core.errors import Invalid
+from openslot.core.work import Work
+from openslot.i18n import Text
+
+OTHER_COUNTRY = Text("is of a country that messages are not sent to, only to: %(countries)s. Leave the box unticked")
+
+
+async def spend_for(work: Work, host_id: UUID, wanted: BookingWanted) -> None:
+    """Refuse a booking that would write to more strangers than whoever asks may cause."""
+    await spend_mail(work, host_id, wanted.invitee.email, wanted.guests)
+    if wanted.message_consent is not None:
+        await _spend_message(work, host_id, wanted.invitee.email, wanted.message_consent.phone)
+
+
+async def spend_mail(work: Work, host_id: UUID, invitee: str, guests: Sequence[str]) -> None:
+    """Refuse what would mail more strangers than whoever asks may cause.
+
+    Who books is no stranger; for whom a host books may be one. Cancellations cost nothing: they tell people of what
+    they were told before.
+    """
+    is_host = rules.is_host(work.actor)
+    people = [invitee, *guests] if is_host else [*guests]
+    if not people:
+        return
+    if causes := await _causes_of(work, host_id, invitee):
+        amount = await count_strangers(work.db, host_id, people)
+        await spend(work, Cost.MAIL, causes, amount=amount, host_id=host_id)
+
+
+async def reserve_confirmation(work: Work) -> bool:
+    """Spend the invitee's first email; if their network may cause it, nothing that others do can keep it from them."""
+    networks = [each for each in await causes_of(work) if each.kind is CauseKind.NETWORK]
+    is_public = not rules.is_host(work.actor)
+    return is_public and bool(networks) and await has_spent(work, Cost.MAIL, networks, scope="confirmations")
+
+
+async def _spend_message(work: Work, host_id: UUID, invitee: str, phone: str) -> None:
+    """Refuse a phone that no number of the host sends to, or one unproven phone more than whoever asks may cause."""
+    numbers = await stranger_store.list_numbers(work.db, host_id)
+    if not numbers:
+        return
+    if not any(is_allowed(phone, number=each.number, countries=each.countries) for each in numbers):
+        cause = CostCause(kind=CauseKind.COUNTRY, name=str(host_id))
+        note_refused(work.runtime, Cost.MESSAGE, cause, Allowance(0, DAY), host_id=host_id)
+        allowed = dict.fromkeys(code for each in numbers for code in list_allowed(each.number, each.countries))
+        raise Invalid(details={"messageConsent.phone": OTHER_COUNTRY.fill(countries=CountryNames(tuple(allowed)))})
+    causes = await _causes_of(work, host_id, invitee)
+    if causes and not await stranger_store.is_proven(work.db, host_id, phone, since=work.now - HOUR):
+        await spend(work, Cost.MESSAGE, causes, host_id=host_id)
+
+
+async def _causes_of(work: Work, host_id: UUID, invitee: str) -> tuple[CostCause, ...]:
+    # Agents act for the host of the booking.
+    account_id = host_id if work.actor.agent and work.actor.user_id is None else None
+    return await causes_of(work, email=None if rules.is_host(work.actor) else invitee, account_id=account_id)
+
+
+async def is_stranger(work: Work, host_id: UUID, email: str) -> bool:
+    return bool(await count_strangers(work.db, host_id, [email]))

@@ -1,0 +1,69 @@
+"""The SQL of the accounts that event types name."""
+
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.core.db import Db, Row
+from openslot.event_types.models import PaymentAccount
+from openslot.event_types.store import MAY_BE_PAID_TO
+
+LIST = f"""
+select o.id, coalesce(o.account_name, o.account_id, '…' || o.key_ending) as name,
+    g.name as organization, g.slug as organization_slug
+from payment_connections o left join organizations g on g.id = o.organization_id
+where {MAY_BE_PAID_TO.format(owner="$1")} order by o.user_id is null, o.connected_at, o.id"""
+FOLLOW_OWN = """
+update event_types e set payment_connection_id = $2, updated_at = $3
+where e.owner_id = $1 and e.price is not null and (e.payment_connection_id is null or e.payment_connection_id in (
+    select o.id from payment_connections o where o.user_id = $1 and o.disconnected_at is not null))"""
+FOLLOW_ORGANIZATION = """
+update event_types e set payment_connection_id = $2, updated_at = $3
+where e.owner_id in (select m.user_id from memberships m where m.organization_id = $1 and m.active)
+  and e.price is not null and e.payment_connection_id in (
+    select o.id from payment_connections o where o.organization_id = $1 and o.disconnected_at is not null)
+returning e.owner_id, e.name"""
+NAMING = """
+select e.owner_id, e.name from event_types e
+where e.payment_connection_id = $1 and e.price is not null and e.active order by e.id"""
+LEFT = """
+select e.owner_id, e.name from event_types e join payment_connections o on o.id = e.payment_connection_id
+where e.owner_id = $1 and o.organization_id = $2 and o.disconnected_at is null and e.price is not null and e.active
+  and not exists (select from memberships m where m.user_id = $1 and m.organization_id = $2 and m.active)
+order by e.id"""
+
+
+class NamingEventType(Struct, frozen=True):
+    """An event type that names an account which has changed."""
+
+    owner_id: UUID
+    name: str
+
+
+async def list_accounts(db: Db, owner_id: UUID) -> list[PaymentAccount]:
+    return [PaymentAccount(**row) for row in await db.fetch(LIST, owner_id)]
+
+
+async def follow_own(db: Db, owner_id: UUID, connection_id: UUID, *, now: datetime) -> None:
+    await db.execute(FOLLOW_OWN, owner_id, connection_id, now)
+
+
+async def follow_organization(
+    db: Db, organization_id: UUID, connection_id: UUID, *, now: datetime
+) -> list[NamingEventType]:
+    return _read(await db.fetch(FOLLOW_ORGANIZATION, organization_id, connection_id, now))
+
+
+async def list_naming(db: Db, connection_id: UUID) -> list[NamingEventType]:
+    """List the active event types that name an account."""
+    return _read(await db.fetch(NAMING, connection_id))
+
+
+async def list_left(db: Db, owner_id: UUID, organization_id: UUID) -> list[NamingEventType]:
+    """List the active event types of somebody that name the account of an organization they don't belong to."""
+    return _read(await db.fetch(LEFT, owner_id, organization_id))
+
+
+def _read(rows: list[Row]) -> list[NamingEventType]:
+    return [NamingEventType(row["owner_id"], row["name"]) for row in rows]
