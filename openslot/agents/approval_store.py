@@ -14,6 +14,17 @@ APPROVALS = Rows(Approval, "approvals")
 # The first of the two numbers of an advisory lock.
 REQUESTS = 23
 
+# An approver reads what the approved call answers, too.
+HAS_READ = """
+with last as (
+    select coalesce(max(decided_at), '-infinity') as at from approvals
+    where requester = $1 and approver = $3 and status = 'approved')
+select exists (
+    select from agent_calls c, last
+    where c.agent = $1 and c.tool = any($2) and c.status = 'ok' and c.at >= last.at
+) or exists (
+    select from approvals a, last
+    where a.approver = $1 and a.tool = any($2) and a.status = 'approved' and a.decided_at >= last.at)"""
 REQUESTER = """
 select g.slug, g.autonomy_level, g.email_level, k.scopes
 from agent_keys k join agents g on g.slug = k.agent
@@ -28,6 +39,11 @@ async def find_pending(db: Db, asked: AskedCall, *, now: datetime) -> Approval |
         and status = 'pending' and expires_at > $4"""
     row = await db.fetchrow(statement, asked.agent, asked.tool, asked.arguments_hash, now)
     return APPROVALS.read(row) if row else None
+
+
+async def has_read(db: Db, agent: str, tools: Sequence[str], *, person: str) -> bool:
+    """Return whether one of these tools has answered an agent since a person last approved a call of it."""
+    return bool(await db.fetchval(HAS_READ, agent, tools, person))
 
 
 async def insert(db: Db, approval: Approval) -> None:

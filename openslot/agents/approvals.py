@@ -1,6 +1,6 @@
 """Approvals: a call of tier T3 waits until the Orchestrator or an administrator has decided, and runs once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Literal
 from uuid import UUID
@@ -63,10 +63,12 @@ async def require(
     arguments: Mapping[str, object],
     approval_id: UUID | None,
     decision: ApprovalDecision | None,
+    showing: Collection[str],
 ) -> Verdict:
     """Let an approved call through, decide one that waits, or write down that this one waits, and say so.
 
     It belongs in the call's transaction. `ApprovalRequired` is raised after the approval is written: commit it.
+    `showing` names the tools that answer with texts of people outside: the approval says whether they have been read.
     """
     asked = AskedCall(tool=tool.name, agent=call.caller.agent.slug, arguments_hash=hash_arguments(arguments))
     if decision is not None:
@@ -77,15 +79,20 @@ async def require(
         return Verdict(
             status="ok", agent=asked.agent, key_id=call.caller.key_id, run_as=call.caller, approver=ORCHESTRATOR
         )
-    raise rules.require(await _request(work, call, asked, arguments))
+    raise rules.require(await _request(work, call, asked, arguments, showing))
+
+
+def name_approval(verdict: Verdict | None, result: object) -> object:
+    """Name the approval that a call has used in its result."""
+    if verdict is None or verdict.approval_id is None or not isinstance(result, Decided):
+        return result
+    return replace(result, approval_id=verdict.approval_id)
 
 
 async def keep_result(work: Work, verdict: Verdict | None, result: object, *, is_error: bool = False) -> object:
     """Use an approval up and keep what the tool answered, in the transaction in which it ran; return the answer."""
     if verdict is None or verdict.approval is None or verdict.run_as is None:
         return result
-    if isinstance(result, Decided):
-        result = replace(result, approval_id=verdict.approval.id)
     sealed = seal_result(work.runtime.cipher, verdict.approval.id, result)
     decided = await store.decide(
         work.db,
@@ -148,13 +155,15 @@ async def lock_pending(work: Work, approval_id: UUID) -> Approval:
     return approval
 
 
-async def expire(work: Work, *, limit: int = AT_ONCE) -> list[Approval]:
-    """Close approvals that nobody has decided in time, and erase their arguments; return them."""
-    expired = await store.lock_expired(work.db, now=work.now, limit=limit)
-    for approval in expired:
-        await store.decide(work.db, approval.id, ApprovalStatus.EXPIRED, None, now=work.now)
-        await _tell(work, approval, "expired", approver=None)
-    return expired
+async def lock_expired(work: Work, *, limit: int = AT_ONCE) -> list[Approval]:
+    """List approvals that nobody has decided in time; nobody else decides them before the commit."""
+    return await store.lock_expired(work.db, now=work.now, limit=limit)
+
+
+async def expire(work: Work, approval: Approval) -> None:
+    """Close an approval that nobody has decided in time, and erase its arguments."""
+    await store.decide(work.db, approval.id, ApprovalStatus.EXPIRED, None, now=work.now)
+    await _tell(work, approval, "expired", approver=None)
 
 
 async def list_pending(work: Work, ids: Sequence[UUID] | None = None, *, limit: int = AT_ONCE) -> list[Approval]:
@@ -173,7 +182,9 @@ async def list_decided(work: Work, *, limit: int = AT_ONCE) -> list[Approval]:
     return await store.list_decided(work.db, limit=limit)
 
 
-async def _request(work: Work, call: ToolCall, asked: AskedCall, arguments: Mapping[str, object]) -> Approval:
+async def _request(
+    work: Work, call: ToolCall, asked: AskedCall, arguments: Mapping[str, object], showing: Collection[str]
+) -> Approval:
     waiting = await store.find_pending(work.db, asked, now=work.now)
     if waiting is not None:
         return waiting
@@ -188,10 +199,15 @@ async def _request(work: Work, call: ToolCall, asked: AskedCall, arguments: Mapp
         created_at=work.now,
         expires_at=work.now + rules.LASTS,
         arguments=without_gates(arguments),
+        has_read_texts=await store.has_read(work.db, asked.agent, list(showing), person=rules.PERSON),
     )
     await store.insert(work.db, approval)
     requested = ApprovalRequested(
-        approval_id=approval.id, tool=approval.tool, requester=approval.requester, expires_at=approval.expires_at
+        approval_id=approval.id,
+        tool=approval.tool,
+        requester=approval.requester,
+        expires_at=approval.expires_at,
+        has_read_texts=bool(approval.has_read_texts),
     )
     await work.record(requested)
     return approval

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
+from functools import partial
 
 from openslot.agents import store
 from openslot.agents.errors import BudgetExceeded
@@ -18,10 +19,12 @@ from openslot.core.errors import Invalid, StartupError
 from openslot.core.ids import new_id
 from openslot.core.times import iso
 from openslot.core.work import Runtime, Work
+from openslot.jobs.each import serve_each
 
 MODEL_COST = "openslot/modelCostUsd"
 MAX_REPORTED = 100
 GIVEN_BACK_AFTER = timedelta(minutes=10)
+GIVE_BACK = "agents.give_back"
 AT_ONCE = 500
 
 Reservation = Spend
@@ -77,8 +80,7 @@ async def give_back(runtime: Runtime, reservation: Reservation | None) -> None:
 async def give_back_abandoned(work: Work) -> int:
     """Free what calls have reserved whose process died."""
     abandoned = await store.list_abandoned(work.db, before=work.now - GIVEN_BACK_AFTER, limit=AT_ONCE)
-    for reservation in abandoned:
-        await give_back(work.runtime, reservation)
+    await serve_each(work, GIVE_BACK, abandoned, partial(give_back, work.runtime), key=lambda each: each.id)
     return len(abandoned)
 
 

@@ -15,12 +15,13 @@ from openslot.agents.approvals import ApprovalDecision, Verdict
 from openslot.agents.audit import Recorder
 from openslot.agents.errors import AutonomyTooLow, ConfirmationRequired, CostKept, GateRefusal, InsufficientScope
 from openslot.agents.models import Agent, AuditStatus, Caller, CallRecord, Level, Tier, ToolCall
+from openslot.agents.quoting import SHOWING_TYPED, mark
 from openslot.agents.registry import AgentTool
 from openslot.agents.roster import with_implied
 from openslot.agents.rules import Approval
 from openslot.agents.tools import TOOLS
 from openslot.core.actor import Actor, ActorKind
-from openslot.core.db import BUSY, DOWN
+from openslot.core.db import is_refused
 from openslot.core.errors import Internal, Invalid, NotFound, Refusal
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime, Work
@@ -138,7 +139,7 @@ async def _read(runtime: Runtime, asked: _Asked) -> ToolResponse:
             await tool.check(work, call, asked.arguments)
         result = await tool.run(work, call, asked.arguments)
     await audit.keep(runtime, asked.recorder.write())
-    return respond(result)
+    return respond(mark(result))
 
 
 async def _write(runtime: Runtime, asked: _Asked) -> ToolResponse | Refusal:
@@ -174,12 +175,12 @@ async def _run_outside(
     await audit.note_begun(outside, recorder)
     try:
         with _translated():
-            answer = respond(await asked.tool.run(outside, recorder.call, asked.arguments))
+            answer = respond(mark(await asked.tool.run(outside, recorder.call, asked.arguments)))
     except Refusal as found:
         refusal = found
     async with runtime.transaction(actor) as work:
         if refusal is None and outside.staged:
-            work.stage(*outside.staged)
+            work.staged += outside.staged
             await work.apply()
         if refusal is None or isinstance(refusal, CostKept):
             await budget.settle(work, reservation)
@@ -219,6 +220,7 @@ async def _get_verdict(work: Work, asked: _Asked) -> Verdict:
         arguments=recorder.given,
         approval_id=fields.approval_id,
         decision=fields.decision,
+        showing=SHOWING_TYPED,
     )
     return recorder.verdict
 
@@ -234,7 +236,7 @@ async def _run(
         result = await asked.tool.run(work.acting_as(actor_of(call.caller)), call, asked.arguments)
         work.check_nothing_is_staged()
         await budget.settle(work, reservation)
-        return await approvals.keep_result(work, verdict, result)
+        return await approvals.keep_result(work, verdict, mark(approvals.name_approval(verdict, result)))
 
 
 @contextmanager
@@ -242,9 +244,9 @@ def _translated() -> Iterator[None]:
     """Raise the refusal that a fault means; one of the database is not recorded, because nothing can be."""
     try:
         yield
-    except (*DOWN, *BUSY):
-        raise
     except Exception as fault:
+        if is_refused(fault):
+            raise
         raise translate(fault) from fault
 
 
@@ -291,19 +293,18 @@ async def decide(
     return verdict
 
 
-async def keep_expired(work: Work, expired: list[Approval]) -> None:
-    for approval in expired:
-        tool = BY_NAME.get(approval.tool)
-        record = CallRecord(
-            id=new_id(),
-            at=work.now,
-            agent=approval.requester,
-            key_id=approval.key_id,
-            tool=approval.tool,
-            scope=tool.scope if tool else None,
-            tier=tool.tier if tool else None,
-            input_hash=approval.arguments_hash,
-            status=AuditStatus.EXPIRED,
-            approval_id=approval.id,
-        )
-        await audit.keep_with(work, record)
+async def keep_expired(work: Work, approval: Approval) -> None:
+    tool = BY_NAME.get(approval.tool)
+    record = CallRecord(
+        id=new_id(),
+        at=work.now,
+        agent=approval.requester,
+        key_id=approval.key_id,
+        tool=approval.tool,
+        scope=tool.scope if tool else None,
+        tier=tool.tier if tool else None,
+        input_hash=approval.arguments_hash,
+        status=AuditStatus.EXPIRED,
+        approval_id=approval.id,
+    )
+    await audit.keep_with(work, record)

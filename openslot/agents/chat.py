@@ -23,6 +23,10 @@ from openslot.messaging.connection_events import MessagingBroken
 from openslot.payments.connection_events import PaymentsUnreadable
 
 MAX_LISTED = 100
+HAS_READ = (
+    "It has read texts of hosts, invitees or others since a person last approved a call of it, and such texts may "
+    "contain instructions."
+)
 ENDINGS = {
     "approved": "was approved by {approver} and carried out",
     "rejected": "was rejected by {approver}",
@@ -81,8 +85,9 @@ async def _name_person(work: Work, person: UUID | str) -> str:
 
 
 def _write_request(event: ApprovalRequested, _: str) -> str:
+    read = f"{HAS_READ} " if event.has_read_texts else ""
     return (
-        f"{name_of(event.requester)} asks for approval to call {event.tool}. It expires at "
+        f"{name_of(event.requester)} asks for approval to call {event.tool}. {read}It expires at "
         f"{event.expires_at:%H:%M} UTC. Decide with the Orchestrator, or on the terminal: "
         f"openslot agent approvals approve {event.approval_id}"
     )

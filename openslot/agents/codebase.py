@@ -1,4 +1,4 @@
-"""The source code that agents may read: text files below one root, without links, secrets or data.
+"""The source code that agents may read: text files that git tracks or the package lists, without links or secrets.
 
 Every path is walked from the root's own descriptor, one name at a time, without following links. So what is checked is
 what is read, even if somebody replaces a directory by a link in between.
@@ -8,12 +8,14 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from time import perf_counter
 
 from msgspec import Struct
 
 import openslot
+from openslot.agents.git import list_tracked
 from openslot.core.config import Settings
 from openslot.core.environment import list_secret_files
 from openslot.core.errors import Invalid, NotFound
@@ -82,18 +84,43 @@ class SearchFindings(Struct, frozen=True, kw_only=True):
 
 
 class Codebase(Struct, frozen=True, kw_only=True):
-    """A root, and the files and directories below it that are never opened, by device and inode."""
+    """A root, which files below it are source code, and what is never opened, by device and inode."""
 
     root: Path
+    files: frozenset[str]
+    directories: frozenset[str]
+    """Those that have any of the files, at any depth."""
     closed: frozenset[tuple[int, int]]
 
 
 def find_codebase(settings: Settings) -> Codebase:
+    """Find the root, and list its source code: what lies beside it, such as drafts and exports, is nobody's to read."""
     root = settings.codebase_root or _find_own_source()
+    files = list_tracked(root) | list_packaged(root)
     paths = [settings.data_dir, *list_secret_files()]
     if settings.data_dir.resolve() in root.resolve().parents:
         paths.append(root)
-    return Codebase(root=root, closed=frozenset(_identify(paths)))
+    return Codebase(root=root, files=files, directories=parents_of(files), closed=frozenset(_identify(paths)))
+
+
+def parents_of(files: Iterable[str]) -> frozenset[str]:
+    """Return the directories that have any of these files, at any depth; the root is the empty path."""
+    found = {""}
+    for path in files:
+        while (path := path.rpartition("/")[0]) not in found:
+            found.add(path)
+    return frozenset(found)
+
+
+def list_packaged(root: Path, package: Distribution | None = None) -> frozenset[str]:
+    """List the files below a directory that the installed package lists as its own."""
+    try:
+        package = package or distribution("openslot")
+    except PackageNotFoundError:
+        return frozenset()
+    below = root.resolve()
+    located = (Path(str(package.locate_file(each))).resolve() for each in package.files or ())
+    return frozenset(path.relative_to(below).as_posix() for path in located if path.is_relative_to(below))
 
 
 def _find_own_source() -> Path:
@@ -153,7 +180,7 @@ def read_file(codebase: Codebase, path: str, *, start_line: int, end_line: int |
 def find_body(codebase: Codebase, names: tuple[str, ...]) -> bytes | None:
     """Read a file, one byte more than may be shown at most; None if agents may not see it."""
     with _opened_directory(codebase, names[:-1]) as directory:
-        return _read(codebase, directory, names[-1]) if names else None
+        return _read(codebase, directory, names) if names else None
 
 
 def _cut(*, path: str, lines: list[str], start_line: int, end_line: int | None) -> FileLines:
@@ -189,7 +216,7 @@ def list_directory(codebase: Codebase, path: str) -> tuple[list[DirectoryEntry],
                 is_directory=stat.S_ISDIR(state.st_mode),
                 size=0 if stat.S_ISDIR(state.st_mode) else state.st_size,
             )
-            for name, state in _list(codebase, directory)
+            for name, state in _list(codebase, directory, names)
         ]
     return found[:MOST_ENTRIES], len(found) <= MOST_ENTRIES
 
@@ -225,7 +252,7 @@ class _Searching:
         self.is_complete = True
 
     def search(self, directory: int, names: tuple[str, ...]) -> None:
-        for name, state in _list(self._codebase, directory):
+        for name, state in _list(self._codebase, directory, names):
             if not self._has_room():
                 return
             if not stat.S_ISDIR(state.st_mode):
@@ -242,7 +269,7 @@ class _Searching:
 
     def search_file(self, directory: int, names: tuple[str, ...]) -> bool:
         """Search one file; return False if there is none that agents may see."""
-        body = _read(self._codebase, directory, names[-1])
+        body = _read(self._codebase, directory, names)
         if body is None:
             return False
         path = "/".join(names)
@@ -270,6 +297,8 @@ class _Searching:
 @contextmanager
 def _opened_directory(codebase: Codebase, names: tuple[str, ...]) -> Iterator[int]:
     """Open a directory below the root, name by name; whoever swaps one for a link meanwhile gains nothing."""
+    if "/".join(names) not in codebase.directories:
+        raise _not_found()
     try:
         directory = os.open(codebase.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
@@ -304,11 +333,11 @@ def _check_open(codebase: Codebase, descriptor: int) -> None:
         raise _not_found()
 
 
-def _read(codebase: Codebase, directory: int, name: str) -> bytes | None:
-    if not is_readable_name(name):
+def _read(codebase: Codebase, directory: int, names: tuple[str, ...]) -> bytes | None:
+    if "/".join(names) not in codebase.files or not is_readable_name(names[-1]):
         return None
     try:
-        descriptor = os.open(name, _FLAGS, dir_fd=directory)
+        descriptor = os.open(names[-1], _FLAGS, dir_fd=directory)
     except (OSError, ValueError):
         return None
     with open(descriptor, "rb", buffering=0) as file:
@@ -318,7 +347,7 @@ def _read(codebase: Codebase, directory: int, name: str) -> bytes | None:
         return file.read(min(state.st_size, LARGEST_FILE) + 1) or b""
 
 
-def _list(codebase: Codebase, directory: int) -> list[tuple[str, os.stat_result]]:
+def _list(codebase: Codebase, directory: int, names: tuple[str, ...]) -> list[tuple[str, os.stat_result]]:
     """List what agents may see in a directory, by name; links are left out."""
     found = []
     with os.scandir(directory) as entries:
@@ -329,9 +358,11 @@ def _list(codebase: Codebase, directory: int) -> list[tuple[str, os.stat_result]
                 state = entry.stat(follow_symlinks=False)
             except OSError:
                 continue
-            is_file = stat.S_ISREG(state.st_mode) and is_readable_name(entry.name)
+            path = "/".join((*names, entry.name))
+            is_file = stat.S_ISREG(state.st_mode) and path in codebase.files and is_readable_name(entry.name)
+            is_directory = stat.S_ISDIR(state.st_mode) and path in codebase.directories
             is_closed = (state.st_dev, state.st_ino) in codebase.closed
-            if not is_closed and (is_file or stat.S_ISDIR(state.st_mode)) and entry.name.isprintable():
+            if not is_closed and (is_file or is_directory) and entry.name.isprintable():
                 found.append((entry.name, state))
     return sorted(found, key=lambda each: each[0])
 

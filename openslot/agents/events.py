@@ -35,6 +35,8 @@ class ApprovalRequested(ApprovalEvent, frozen=True, kw_only=True):
 
     type: ClassVar[str] = "approval.requested"
     expires_at: datetime
+    has_read_texts: bool = False
+    """Whether the agent has read texts of people outside since a person last approved a call of it."""
 
 
 class ApprovalDecided(ApprovalEvent, frozen=True, kw_only=True):

@@ -11,31 +11,13 @@ from typing import Literal
 from msgspec import Struct
 
 from openslot.agents.codebase import Codebase, find_body, read_path
+from openslot.agents.git import ANSWERS_WITHIN, ENVIRONMENT, OPTIONS
 
-ANSWERS_WITHIN = 3.0
-"""Seconds."""
 LARGEST_OUTPUT = 1_000_000
 LONGEST_SUMMARY = 4_000
 NOTES = "CHANGELOG.md"
 RELEASE = re.compile(r"^## (?P<name>[^\s]+)(?: - (?P<on>\d{4}-\d{2}-\d{2}))?\s*$", re.MULTILINE)
 FIELD, END = "\x1f", "\x1e"
-
-# Configuration of the repository that would start programs or read other files.
-HARMLESS = (
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "core.pager=cat",
-    "core.sshCommand=false",
-    "gpg.program=false",
-    "gpg.ssh.program=false",
-    "gpg.x509.program=false",
-    "log.showSignature=false",
-    "log.mailmap=false",
-    "mailmap.file=",
-    "mailmap.blob=",
-    "protocol.allow=never",
-    "credential.helper=",
-)
 
 HistorySource = Literal["git", "release_notes", "none"]
 
@@ -71,11 +53,10 @@ async def _ask_git(root: Path, path: str, *, limit: int) -> list[CodeChange] | N
     program = shutil.which("git")
     if program is None or not await asyncio.to_thread(os.path.lexists, root / ".git"):
         return None
-    options = [part for each in HARMLESS for part in ("-c", each)]
     wanted = f"--format=%H{FIELD}%aI{FIELD}%an{FIELD}%s{END}"
     command = ("log", f"--max-count={limit}", "--no-show-signature", "--no-mailmap", "--no-color", wanted)
     process = await asyncio.create_subprocess_exec(
-        *(program, "--no-pager", "--no-replace-objects", *options, "-C", str(root), *command, "--", path or "."),
+        *(program, *OPTIONS, "-C", str(root), *command, "--", path or "."),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
@@ -93,23 +74,8 @@ async def _ask_git(root: Path, path: str, *, limit: int) -> list[CodeChange] | N
 
 
 def _environment(root: Path) -> dict[str, str]:
-    """Return an environment in which git reads no configuration but the repository's own, and contacts nobody."""
-    return {
-        "PATH": os.defpath,
-        "LC_ALL": "C.UTF-8",
-        "HOME": "/nonexistent",
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_SYSTEM": "/dev/null",
-        "GIT_CONFIG_GLOBAL": "/dev/null",
-        "GIT_ATTR_NOSYSTEM": "1",
-        # A repository of another directory above is not this one's history.
-        "GIT_CEILING_DIRECTORIES": str(root.resolve().parent),
-        "GIT_LITERAL_PATHSPECS": "1",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_ALLOW_PROTOCOL": "none",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_TERMINAL_PROMPT": "0",
-    }
+    # A repository of another directory above is not this one's history.
+    return {**ENVIRONMENT, "GIT_CEILING_DIRECTORIES": str(root.resolve().parent)}
 
 
 async def _read_output(process: asyncio.subprocess.Process) -> str | None:

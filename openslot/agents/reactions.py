@@ -9,6 +9,7 @@ from openslot.agents.chat import TELL_CHAT
 from openslot.agents.emails import SEND_EMAIL, EmailContent, unsubscribe_url, write_letter
 from openslot.agents.events import AgentEmailQueued
 from openslot.agents.models import AgentEmail, EmailCategory
+from openslot.agents.rules import Approval
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect
 from openslot.core.work import Done, GiveUp, Outcome, Periodic, Reaction, Skipped, TryLater, Work
@@ -17,8 +18,10 @@ from openslot.integrations.mail.models import Draft, MailAddress, MailKind, Reci
 from openslot.integrations.mail.operations import deliver, leave_unsent, mail_server
 from openslot.integrations.mail.rules import DELAYS, is_last_try
 from openslot.jobs.batches import repeat
+from openslot.jobs.each import serve_each
 from openslot.mcp.approvals import RESULTS_KEPT
 
+EXPIRE = "agents.expire_approvals"
 OPTED_OUT = "the recipient has unsubscribed"
 
 
@@ -83,9 +86,14 @@ async def give_back(work: Work) -> str:
 
 async def expire_approvals(work: Work) -> str:
     """Expire approvals that nobody has decided within 15 minutes."""
-    expired = await approvals.expire(work)
-    await keep_expired(work, expired)
-    return f"{len(expired)} approvals expired"
+
+    async def expire(approval: Approval) -> None:
+        await approvals.expire(work, approval)
+        await keep_expired(work, approval)
+
+    due = await approvals.lock_expired(work)
+    served = await serve_each(work, EXPIRE, due, expire, key=lambda each: each.id)
+    return f"{len(served.results)} approvals expired"
 
 
 async def tidy_agents(work: Work) -> str:
@@ -103,7 +111,7 @@ async def tidy_agents(work: Work) -> str:
 
 
 AGENT_JOBS = (
-    Periodic(name="agents.give_back", expression="* * * * *", run=give_back, transaction="none"),
-    Periodic(name="agents.expire_approvals", expression="* * * * *", run=expire_approvals),
+    Periodic(name=budget.GIVE_BACK, expression="* * * * *", run=give_back, transaction="none"),
+    Periodic(name=EXPIRE, expression="* * * * *", run=expire_approvals),
     Periodic(name="agents.tidy", expression="4-59/5 * * * *", run=tidy_agents, transaction="none"),
 )

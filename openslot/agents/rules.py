@@ -27,6 +27,11 @@ class Approval(ApprovableCall, frozen=True, kw_only=True):
     approver: str | None
     arguments: Mapping[str, object] | None = None
     """None: they are erased."""
+    has_read_texts: bool | None = None
+    """Whether the requester has read texts of hosts, invitees or others since a person last approved a call of it.
+
+    Such texts may give orders. None: it was asked for before this was noted.
+    """
 
 
 class AskedCall(Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from openslot.assistants.operations import READ_ONLY
 from openslot.assistants.rules import allowed_by, with_implied, write_scopes
 from openslot.assistants.schemas import DecidedCall
 from openslot.assistants.tools import AssistantTool, looks_up
-from openslot.core.db import BUSY, DOWN
+from openslot.core.db import is_refused
 from openslot.core.errors import Refusal
 from openslot.core.times import iso
 from openslot.core.work import Runtime, Work
@@ -57,10 +57,10 @@ async def call_tool(runtime: Runtime, entry: AssistantEntry, called: ToolParams)
     call = CallInLog(entry=entry, tool=called.name, given=called.given)
     try:
         return await _call(runtime, call)
-    except (*DOWN, *BUSY):
-        # Nothing can be logged now.
-        raise
     except Exception as fault:
+        if is_refused(fault):
+            # Nothing can be logged now.
+            raise
         await activity.keep(runtime.work(entry.actor), call.end(at=runtime.clock(), fault=fault))
         raise
 

@@ -34,6 +34,8 @@ LARGEST_DOCUMENT = 64 * 1024
 SHORTEST_COPY, LONGEST_COPY = timedelta(minutes=5), timedelta(days=1)
 MAX_AGE = re.compile(r"\bmax-age=\"?([0-9]{1,9})\b", re.ASCII)
 MAX_REDIRECTS = 20
+# The same for an address that is not public, that does not answer or that has none: nobody learns which names exist.
+NO_DOCUMENT = Text("There is no description of a program at its address")
 MAX_REGISTERED = 10_000
 
 
@@ -67,12 +69,10 @@ async def _fetch_document(work: Work, address: str) -> AssistantClient:
             within=FETCH_WITHIN,
             at_most=LARGEST_DOCUMENT,
         )
-    except OutboundRefused as refusal:
-        raise ClientDocumentUnavailable(refusal.sentence) from None
-    except OutboundFailed:
-        raise ClientDocumentUnavailable(Text("The address of the program does not answer")) from None
+    except (OutboundRefused, OutboundFailed):
+        raise ClientDocumentUnavailable(NO_DOCUMENT) from None
     if answer.status != 200 or answer.truncated:
-        raise ClientDocumentUnavailable(Text("There is no description of a program at its address"))
+        raise ClientDocumentUnavailable(NO_DOCUMENT)
     try:
         described = read_description(answer.body)
         uris = _check_redirects(described.redirect_uris)

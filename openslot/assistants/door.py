@@ -139,14 +139,19 @@ def find_open_origin(exchange: Exchange) -> str | None:
 def _refuse(refusal: Refusal, exchange: Exchange) -> Response:
     """Refuse as every tool server does, and tell a program without a token where to get one."""
     answer = refuse_with_rpc(refusal, exchange)
-    return replace(answer, headers={**answer.headers, **challenge(refusal, exchange.runtime.settings)})
+    shown = exchange.headers.get("authorization", "")
+    return replace(answer, headers={**answer.headers, **challenge(refusal, exchange.runtime.settings, shown=shown)})
 
 
-def challenge(refusal: Refusal, settings: Settings) -> dict[str, str]:
-    """Tell a program where to get a token, or for what else it must ask the user."""
+def challenge(refusal: Refusal, settings: Settings, *, shown: str = "") -> dict[str, str]:
+    """Tell a program where to get a token, or for what else it must ask the user.
+
+    A program that has shown a token is told that it is not valid (RFC 6750), so that it does not show it again.
+    """
     metadata = f'resource_metadata="{settings.public_url}{METADATA}{PATH}"'
     if isinstance(refusal, Unauthorized):
-        return {"WWW-Authenticate": f'Bearer {metadata}, scope="{write_scopes(READ_SCOPES)}"'}
+        why = 'error="invalid_token", ' if shown.partition(" ")[0].lower() == "bearer" else ""
+        return {"WWW-Authenticate": f'Bearer {why}{metadata}, scope="{write_scopes(READ_SCOPES)}"'}
     if isinstance(refusal, AssistantScopeRequired):
         return {"WWW-Authenticate": f'Bearer error="insufficient_scope", {metadata}, scope="{refusal.scope}"'}
     return {}

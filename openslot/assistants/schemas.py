@@ -1,5 +1,6 @@
 """What a user's assistant is shown: texts that people have typed are quoted, so that a model takes them for data."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from msgspec import Meta, Raw, Struct
@@ -9,8 +10,16 @@ from openslot.availability.models import Code, Reason, StartExplained
 from openslot.availability.schemas import Slot
 from openslot.bookings.models import AnswerValue, BookingEntry, Payment, Status
 from openslot.bookings.series_schemas import BookingId, SeriesId
-from openslot.contacts.models import Contact, ContactSummary, CountedContact
-from openslot.core.shapes import Shape
+from openslot.contacts.fields import LINE, PHONE, PROSE, TAGS, ContactField, FieldKind
+from openslot.contacts.models import (
+    CONTACT_FIELDS,
+    FIELDS_IN_BOOKINGS,
+    OTHER_FIELDS,
+    Contact,
+    ContactSummary,
+    CountedContact,
+)
+from openslot.core.shapes import Shape, with_fields
 from openslot.core.times import Instant, iso
 from openslot.event_types.models import EventType, EventTypeSummary, Location, LocationKind
 from openslot.event_types.schemas import Durations, EventTypeId
@@ -39,21 +48,27 @@ class HostEventType(EmbeddedHostEventType, frozen=True, kw_only=True, rename="ca
     active: bool
 
 
+# How an assistant sees what the fields of contacts hold.
+_QUOTED: dict[FieldKind, Any] = {PHONE: str | None, LINE: Quote | None, PROSE: Quote | None, TAGS: list[Quote]}
+
+
+@with_fields((each.name, _QUOTED[each.kind]) for each in FIELDS_IN_BOOKINGS)
 class InviteeContact(Struct, frozen=True, kw_only=True, rename="camel"):
     """A contact, embedded in a booking."""
 
     id: str
     name: Quote
     email: str
-    phone: str | None
-    company: Quote | None
-    notes: Quote | None
 
 
-class HostContact(InviteeContact, frozen=True, kw_only=True, rename="camel"):
+@with_fields((each.name, _QUOTED[each.kind]) for each in OTHER_FIELDS)
+class _QuotedContact(InviteeContact, frozen=True, kw_only=True, rename="camel"):
+    """A contact with all fields."""
+
+
+class HostContact(_QuotedContact, frozen=True, kw_only=True, rename="camel"):
     """A contact."""
 
-    tags: list[Quote]
     meeting_count: Annotated[int, Meta(description="Confirmed meetings, past and upcoming")]
     created_at: Instant
     updated_at: Instant
@@ -171,6 +186,11 @@ class DecidedCall(Struct, frozen=True, kw_only=True, rename="camel"):
     is_error: Annotated[bool, Meta(description="Whether the result is a refusal")]
 
 
+def _list_typed(fields: Iterable[ContactField]) -> tuple[str, ...]:
+    """List the fields that anything can be typed into; a phone number is none of them."""
+    return tuple(each.name for each in fields if each.kind is not PHONE)
+
+
 _BOOKING = Shape(
     HostBooking,
     BookingEntry,
@@ -180,8 +200,8 @@ _EVENT_TYPE = Shape(EmbeddedHostEventType, EventTypeSummary, given=("name",))
 _LISTED_EVENT_TYPE = Shape(
     HostEventType, EventType, names={"durations": "all_durations"}, given=("name", "description")
 )
-_EMBEDDED_CONTACT = Shape(InviteeContact, ContactSummary, given=("name", "company", "notes"))
-_CONTACT = Shape(HostContact, Contact, given=("name", "company", "notes", "tags", "meeting_count"))
+_EMBEDDED_CONTACT = Shape(InviteeContact, ContactSummary, given=("name", *_list_typed(FIELDS_IN_BOOKINGS)))
+_CONTACT = Shape(HostContact, Contact, given=("name", *_list_typed(CONTACT_FIELDS), "meeting_count"))
 
 
 def show_booking(entry: BookingEntry, *, scopes: frozenset[str]) -> HostBooking:
@@ -223,9 +243,16 @@ def _embed_contact(contact: ContactSummary) -> InviteeContact:
     return _EMBEDDED_CONTACT.show(
         contact,
         name=quote(contact.name, "host or invitee"),
-        company=quote_some(contact.company),
-        notes=quote_some(contact.notes),
+        **_quote_fields(contact, FIELDS_IN_BOOKINGS),
     )
+
+
+def _quote_fields(contact: Contact | ContactSummary, fields: Iterable[ContactField]) -> dict[str, Any]:
+    values = {name: getattr(contact, name) for name in _list_typed(fields)}
+    return {
+        name: [quote(each) for each in value] if isinstance(value, tuple) else quote_some(value)
+        for name, value in values.items()
+    }
 
 
 def show_contact(counted: CountedContact) -> HostContact:
@@ -233,9 +260,7 @@ def show_contact(counted: CountedContact) -> HostContact:
     return _CONTACT.show(
         contact,
         name=quote(contact.name, "host or invitee"),
-        company=quote_some(contact.company),
-        notes=quote_some(contact.notes),
-        tags=[quote(each) for each in contact.tags],
+        **_quote_fields(contact, CONTACT_FIELDS),
         meeting_count=counted.meeting_count,
     )
 

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 from openslot.access.door import is_address, is_loopback
 from openslot.core.config import Settings
 from openslot.core.errors import RateLimited, Refusal, RefusalKind
-from openslot.http.doors import JSON, Exchange, Headers
+from openslot.http.doors import JSON, READ_BY_PAGES, Exchange, Headers
 from openslot.http.edge import check_declared_size
 from openslot.http.errors import headers_of, status_of
 from openslot.mcp.errors import OriginNotAllowed
@@ -14,7 +14,7 @@ from openslot.routing import Response
 
 MAX_BYTES = 256 * 1024
 SENT_BY_CLIENTS = "Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id"
-READ_BY_CLIENTS = "WWW-Authenticate, MCP-Protocol-Version, Mcp-Session-Id, Retry-After, X-Request-Id"
+READ_BY_CLIENTS = f"WWW-Authenticate, MCP-Protocol-Version, Mcp-Session-Id, {READ_BY_PAGES}"
 CODES = {
     RefusalKind.UNAUTHENTICATED: UNAUTHORIZED,
     RefusalKind.RATE_LIMITED: RATE_LIMITED,

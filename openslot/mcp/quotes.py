@@ -12,7 +12,7 @@ from openslot.core.text import without_turns
 _HIDDEN = re.compile("[\u00ad\u200b\u2060-\u2064\ufeff\U000e0000-\U000e0fff]")
 
 
-QuotedFrom = Literal["host", "invitee", "host or invitee"]
+QuotedFrom = Literal["host", "invitee", "host or invitee", "visitor", "mail server"]
 
 
 class Quote(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -95,14 +95,14 @@ def _describe(function: Callable[..., Awaitable[object]]) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
-def describe_tool(tool: Tool, input_schema: JsonSchema) -> Raw:
-    """Write a tool as tools/list shows it."""
+def describe_tool(tool: Tool, input_schema: JsonSchema, output_schema: JsonSchema | None = None) -> Raw:
+    """Write a tool as tools/list shows it; its result is described as it is declared unless a door changes it."""
     described: dict[str, object] = {
         "name": tool.name,
         "title": tool.name.replace("_", " ").capitalize(),
         "description": tool.description,
         "inputSchema": input_schema,
-        "outputSchema": schema_of(tool.result),
+        "outputSchema": schema_of(tool.result) if output_schema is None else output_schema,
         "annotations": {
             "readOnlyHint": tool.is_read_only,
             "destructiveHint": tool.is_destructive,

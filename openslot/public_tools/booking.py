@@ -12,9 +12,11 @@ from msgspec import Meta, Raw
 from msgspec.structs import replace
 
 from openslot.access import idempotency
+from openslot.access.door import network_of
 from openslot.accounts.profiles import follow
 from openslot.availability import claims
 from openslot.availability import operations as availability
+from openslot.availability.errors import HoldNotFound
 from openslot.availability.models import ById, ByPage, EventTypeRef
 from openslot.availability.schemas import write_slots
 from openslot.bookings import email_proofs, public_api
@@ -29,15 +31,17 @@ from openslot.bookings.schemas import (
     Token,
     read_wanted,
     show_created,
+    without_links,
 )
 from openslot.core.actor import PUBLIC
 from openslot.core.config import Settings
 from openslot.core.errors import Invalid, Refusal
 from openslot.core.ids import parse_id
-from openslot.core.text import LINE
+from openslot.core.text import LINE, fold_ascii
 from openslot.core.times import Zone, iso
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
+from openslot.event_types.errors import EventTypeNotFound
 from openslot.event_types.schemas import WantedMinutes
 from openslot.mcp.door import is_own_host
 from openslot.mcp.quotes import quote, quote_some
@@ -184,7 +188,7 @@ async def list_free_times(
 
     Offer the person some of them and let them choose. A time may be taken by somebody else before it is booked.
     """
-    which = ById(parse_id(event_type_id), token, duration_minutes)
+    which = ById(_read_id(event_type_id, "eventTypeId", EventTypeNotFound), token, duration_minutes)
     with naming("eventTypeId"):
         return await list_times(work, which, timezone, (start_date, end_date))
 
@@ -222,7 +226,7 @@ async def hold_time(
     No booking needs a hold: if this is refused because there are too many, book without it. Each address can have three
     holds at a time.
     """
-    which = ById(parse_id(event_type_id), token, duration_minutes)
+    which = ById(_read_id(event_type_id, "eventTypeId", EventTypeNotFound), token, duration_minutes)
     with naming("eventTypeId"):
         held = await claims.hold(work, which, start_time, holder=call.address)
     return HeldTime(hold_id=str(held.id), expires_at=iso(held.expires_at))
@@ -231,8 +235,9 @@ async def hold_time(
 @tool(is_destructive=True, transaction="one", limit=_hold_limit)
 async def release_hold(work: Work, *, hold_id: Id) -> Success:
     """Give a held time back before its ten minutes are over, because the person has chosen another one."""
+    held = _read_id(hold_id, "holdId", HoldNotFound)
     with naming("holdId"):
-        await claims.drop_hold(work, parse_id(hold_id))
+        await claims.drop_hold(work, held)
     return Success()
 
 
@@ -256,13 +261,13 @@ async def book(work: Work, call: PublicCall, *, arguments: BookArguments) -> Boo
     requiresEmailVerification, the first call sends a code to the person and fails with email_verification_required: ask
     them for the code, and call this again with emailCode.
     """
-    request, runtime = _read_request(arguments), work.runtime
+    request, runtime = _read_request(call, arguments), work.runtime
 
     async def book_once(wanted: BookingWanted) -> CreatedPublicBooking:
         return await runtime.run(PUBLIC, partial(_book_once, wanted=wanted, request=request))
 
     created = await email_proofs.book_proven(runtime, _read_wanted(arguments), book_once, from_address=call.address)
-    if created.status is not Status.PENDING_PAYMENT:
+    if created.status is not Status.PENDING_PAYMENT or created.manage_url is msgspec.UNSET:
         return show_booked(created)
     try:
         url = await payments.open_checkout(work.runtime, UUID(created.booking_id))
@@ -273,23 +278,28 @@ async def book(work: Work, call: PublicCall, *, arguments: BookArguments) -> Boo
     return show_booked(created, payment_url=url)
 
 
-def _read_request(arguments: BookArguments) -> idempotency.RetriedRequest | None:
+def _read_request(call: PublicCall, arguments: BookArguments) -> idempotency.RetriedRequest | None:
     if arguments.idempotency_key is None:
         return None
     return idempotency.read_request(
-        caller=f"{arguments.event_type_id}\0{arguments.invitee_email.lower()}",
+        caller=f"{arguments.event_type_id}\0{fold_ascii(arguments.invitee_email)}",
         method="POST",
         path=PATH,
         key=arguments.idempotency_key,
         body=msgspec.json.encode(arguments),
+        network=network_of(call.address),
     )
 
 
 def _read_wanted(arguments: BookArguments) -> BookingWanted:
     wanted = read_wanted(
         arguments,
-        ById(_read_id(arguments.event_type_id, "eventTypeId"), arguments.token, arguments.duration_minutes),
-        hold_id=_read_id(arguments.hold_id, "holdId") if arguments.hold_id else None,
+        ById(
+            _read_id(arguments.event_type_id, "eventTypeId", EventTypeNotFound),
+            arguments.token,
+            arguments.duration_minutes,
+        ),
+        hold_id=_read_id(arguments.hold_id, "holdId", HoldNotFound) if arguments.hold_id else None,
     )
     return replace(wanted, email_code=arguments.email_code)
 
@@ -298,7 +308,7 @@ async def _book_once(
     work: Work, *, wanted: BookingWanted, request: idempotency.RetriedRequest | None
 ) -> CreatedPublicBooking:
     """Book, or return what the same request has booked before."""
-    return await run_once(work, request, CreatedPublicBooking, lambda: _book(work, wanted))
+    return await run_once(work, request, CreatedPublicBooking, lambda: _book(work, wanted), hide=without_links)
 
 
 async def _book(work: Work, wanted: BookingWanted) -> CreatedPublicBooking:
@@ -307,6 +317,6 @@ async def _book(work: Work, wanted: BookingWanted) -> CreatedPublicBooking:
     return show_created(booking, manage_url=url, payment_url=msgspec.UNSET, series=msgspec.UNSET)
 
 
-def _read_id(text: str, argument: str) -> UUID:
+def _read_id(text: str, argument: str, refusal: type[Refusal]) -> UUID:
     with naming(argument):
-        return parse_id(text)
+        return parse_id(text, refusal)

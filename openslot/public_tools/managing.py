@@ -3,10 +3,9 @@
 from typing import Annotated
 
 from msgspec import Meta
-from msgspec.structs import replace
 
 from openslot.bookings import operations as bookings
-from openslot.bookings import public_api, requests
+from openslot.bookings import public_api
 from openslot.bookings.errors import (
     BookingAlreadyCancelled,
     BookingAlreadyEnded,
@@ -17,14 +16,13 @@ from openslot.bookings.errors import (
 from openslot.bookings.links import PAGE, read_manage_token
 from openslot.bookings.models import BookingDetails, BookingRef, Status
 from openslot.bookings.rules import is_over, name_wanted_time
-from openslot.bookings.schemas import CancelBody, RescheduleBody, show_managed
+from openslot.bookings.schemas import CancelBody, RescheduleBody
 from openslot.core.actor import PUBLIC
 from openslot.core.text import LINE, ReasonText
 from openslot.core.times import Zone
 from openslot.core.work import Work
 from openslot.mcp.tools import naming
-from openslot.payments import operations as payments
-from openslot.payments.models import PaymentState
+from openslot.payments import public_api as payments_api
 from openslot.public_tools.booking import FirstDay, LastDay, Start, list_times, tool
 from openslot.public_tools.picker import PICKER_URI
 from openslot.public_tools.schemas import QuotedBooking, ShownTimes, show_booking
@@ -50,16 +48,7 @@ async def get_booking(work: Work, *, manage_url: ManageUrl) -> QuotedBooking:
 
 
 async def _get_booking(work: Work, token: str) -> QuotedBooking:
-    try:
-        return show_booking(await public_api.get_managed_booking(work, token))
-    except BookingNotFound:
-        booking_id = read_manage_token(work.runtime, token)
-        found = await bookings.find_pending_with_host(work, booking_id)
-        payment = await payments.find_of_booking(work, booking_id)
-        if found is None or payment is None:
-            raise
-    shown = show_managed(*found, can_change=payment.state is not PaymentState.RELEASED)
-    return show_booking(shown if shown.can_change else replace(shown, status=Status.CANCELLED))
+    return show_booking(await payments_api.get_managed_booking(work, token))
 
 
 def _read_token(url: str) -> str:
@@ -95,7 +84,7 @@ async def _get_movable(work: Work, ref: BookingRef) -> BookingDetails:
     try:
         details = await bookings.get_booking(work, ref)
     except BookingNotFound:
-        await requests.get_with_host(work, ref.id)
+        await payments_api.get_waiting(work, ref.id)
         raise BookingNotConfirmed from None
     if details.booking.status is Status.CANCELLED:
         raise BookingAlreadyCancelled
@@ -129,9 +118,5 @@ async def cancel_booking(work: Work, *, manage_url: ManageUrl, reason: GivenReas
     """
     token = _read_token(manage_url)
     with naming("manageUrl"):
-        if (await _get_booking(work, token)).status is Status.PENDING_PAYMENT:
-            await payments.give_up(work.runtime, read_manage_token(work.runtime, token))
-        else:
-            body = CancelBody(reason=reason)
-            await work.runtime.run(PUBLIC, lambda inner: public_api.cancel_managed_booking(inner, token, body))
+        await payments_api.cancel_managed_booking(work.acting_as(PUBLIC), token, CancelBody(reason=reason))
         return await _get_booking(work, token)

@@ -133,6 +133,7 @@ NEXT_STEPS = {
     Status.PENDING_CONFIRMATION: "The host has to confirm the time. Give the person manageUrl: it shows what becomes of"
     " it, and they can withdraw it there.",
 }
+BOOKED_BEFORE = "It was booked before, from another network. manageUrl is in the email to the person."
 BOOKED = "It is booked. Give the person manageUrl: with it they can reschedule or cancel."
 
 
@@ -144,7 +145,7 @@ def show_booked(created: CreatedPublicBooking, *, payment_url: str | UnsetType =
         end_time=created.end_time,
         manage_url=created.manage_url,
         payment_url=payment_url,
-        next_step=NEXT_STEPS.get(created.status, BOOKED),
+        next_step=BOOKED_BEFORE if created.manage_url is UNSET else NEXT_STEPS.get(created.status, BOOKED),
     )
 
 

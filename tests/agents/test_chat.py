@@ -7,9 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.agents import approvals, budget
+from openslot.agents import budget
 from openslot.agents.chat import list_feed
 from openslot.agents.models import ToolCall
+from openslot.agents.reactions import expire_approvals
 from openslot.core.actor import SYSTEM, Actor, ActorKind, Destination
 from openslot.core.config import Networks, Settings
 from openslot.core.ids import new_id
@@ -78,7 +79,7 @@ async def test_a_rejection_and_an_expiry_are_told(
     expired = await ask(runtime, support)
     clock.pass_time(minutes=15)
     async with runtime.transaction(SYSTEM) as work:
-        await approvals.expire(work)
+        await expire_approvals(work)
     await work_off(runtime, clock)
 
     assert f"The call of mark by Support was rejected by Orchestrator. Approval {rejected}" in chat.posted

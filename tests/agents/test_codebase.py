@@ -4,6 +4,7 @@ import os
 import socket
 import threading
 from collections.abc import Iterator
+from importlib.metadata import PathDistribution
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -12,12 +13,25 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.agents import codebase
-from openslot.agents.codebase import Codebase, find_codebase, list_directory, read_file, read_path, search_files
+from openslot.agents.codebase import (
+    Codebase,
+    find_codebase,
+    list_directory,
+    list_packaged,
+    parents_of,
+    read_file,
+    read_path,
+    search_files,
+)
 from openslot.core.config import Settings
 from openslot.core.environment import list_secret_files, load_settings
 from openslot.core.errors import Invalid, NotFound, StartupError
+from tests.support.repositories import track
 
 SECRET = "hunter2-secret"
+in_a_checkout = pytest.mark.skipif(
+    not (Path(__file__).parents[2] / ".git").exists(), reason="this copy is no checkout: git lists no file of it"
+)
 
 
 @pytest.fixture
@@ -50,9 +64,21 @@ def folder(tmp_path: Path) -> Path:
     return root
 
 
+def tracked(folder: Path, *, data_dir: Path | None = None) -> Codebase:
+    """Have git track all that is in the root, the secrets too."""
+    track(folder)
+    return find_codebase(Settings(codebase_root=folder, data_dir=data_dir or folder / "data"))
+
+
+def tracking(code: Codebase, *paths: str) -> Codebase:
+    """Return the codebase as if git tracked these, too."""
+    files = code.files | set(paths)
+    return replace(code, files=files, directories=parents_of(files))
+
+
 @pytest.fixture
 def code(folder: Path) -> Codebase:
-    return find_codebase(Settings(codebase_root=folder, data_dir=folder / "data"))
+    return tracked(folder)
 
 
 def read(code: Codebase, path: str, start: int = 1, end: int | None = None) -> Any:
@@ -129,7 +155,9 @@ def test_links_are_neither_followed_nor_listed(code: Codebase, folder: Path, kin
         (folder / "src/second").symlink_to(outside / "beside")
     else:
         (folder / "src/link.md").symlink_to("../../outside.md")
-    for path in ("link.md", "linked/app.py", "src/first/app.py", "src/second/app.py", "src/link.md"):
+    paths = ("link.md", "linked/app.py", "src/first/app.py", "src/second/app.py", "src/link.md")
+    code = tracking(code, *paths)
+    for path in paths:
         with pytest.raises(NotFound):
             read(code, path)
 
@@ -140,7 +168,7 @@ def test_links_are_neither_followed_nor_listed(code: Codebase, folder: Path, kin
 def test_the_data_directory_is_closed_under_every_name(folder: Path) -> None:
     (folder / "else").mkdir()
     (folder / "else/app.py").write_text(SECRET)
-    code = find_codebase(Settings(codebase_root=folder, data_dir=folder / "else"))
+    code = tracked(folder, data_dir=folder / "else")
     with pytest.raises(NotFound):
         read(code, "else/app.py")
     assert [each.path for each in search_files(code, "hunter2", "", limit=9).matches] == ["data/notes.md"]
@@ -157,7 +185,7 @@ def test_files_that_hold_settings_are_closed(folder: Path) -> None:
     (folder / "conf.md").write_text(SECRET)
     environ = {"OPENSLOT_SMTP_URL_FILE": f" {folder / 'smtp.txt'} "}
     assert set(list_secret_files(environ, folder / "conf.md")) == {folder / "smtp.txt", folder / "conf.md"}
-    found = find_codebase(Settings(codebase_root=folder, data_dir=folder / "data"))
+    found = tracked(folder)
     closed = {(state.st_dev, state.st_ino) for state in ((folder / "smtp.txt").stat(), (folder / "conf.md").stat())}
     code = replace(found, closed=found.closed | closed)
     for path in ("smtp.txt", "conf.md"):
@@ -177,6 +205,7 @@ def test_pipes_sockets_and_devices_are_not_opened(code: Codebase, folder: Path) 
             names.append("zero.md")
         except PermissionError:
             pass
+    code = tracking(code, *names)
     began = perf_counter()
     for name in names:
         with pytest.raises(NotFound):
@@ -192,6 +221,7 @@ def test_huge_and_binary_files_are_refused_with_the_reason(code: Codebase, folde
     (folder / "binary.md").write_bytes(b"needle\0\1")
     (folder / "latin.md").write_bytes(b"needle \xff\xfe")
     (folder / "edge.md").write_text("a" * codebase.LARGEST_FILE)
+    code = tracking(code, "huge.md", "binary.md", "latin.md", "edge.md")
     began = perf_counter()
     for path, reason in (("huge.md", "at most"), ("binary.md", "text file"), ("latin.md", "text file")):
         with pytest.raises(Invalid) as refused:
@@ -203,6 +233,7 @@ def test_huge_and_binary_files_are_refused_with_the_reason(code: Codebase, folde
 
 
 def test_a_file_is_shown_in_pieces(code: Codebase, folder: Path) -> None:
+    code = tracking(code, "long.md", "wide.md")
     (folder / "long.md").write_text("\n".join(f"line {number}" for number in range(1, 5_001)))
     first = read(code, "long.md")
     assert (first.end_line, first.total_lines, first.is_cut) == (2_000, 5_000, True)
@@ -221,6 +252,7 @@ def test_a_file_is_shown_in_pieces(code: Codebase, folder: Path) -> None:
 def test_a_search_ends_in_time_and_says_what_is_missing(code: Codebase, folder: Path) -> None:
     for number in range(60):
         (folder / f"many{number}.md").write_text("needle\n" * 3)
+    code = tracked(folder)
     assert not search_files(code, "in no file", "", limit=100, within=0.0).is_complete
     few = search_files(code, "needle", "", limit=100)
     assert (len(few.matches), few.is_complete) == (100, False)
@@ -234,6 +266,7 @@ def test_whoever_swaps_a_directory_for_a_link_gains_nothing(code: Codebase, fold
     real, parked, link = folder / "src", folder / ".parked", folder / ".link"
     file, file_parked = folder / "top.md", folder / ".top"
     file.write_text("one\n")
+    code = tracking(code, "top.md")
     stopped = threading.Event()
 
     def swap() -> None:
@@ -267,6 +300,48 @@ def test_whoever_swaps_a_directory_for_a_link_gains_nothing(code: Codebase, fold
     assert seen == {"one\ntwo\nthree", "one", "not found"}
 
 
+def test_what_git_does_not_track_does_not_exist(code: Codebase, folder: Path) -> None:
+    """What an operator has left beside the source code, after the last commit."""
+    (folder / "dump").mkdir()
+    paths = ("notes.md", "src/draft.py", "src/inner/customers.json", "dump/rows.sql")
+    for path in paths:
+        (folder / path).write_text(SECRET)
+    for path in paths:
+        with pytest.raises(NotFound):
+            read(code, path)
+    with pytest.raises(NotFound):
+        list_directory(code, "dump")
+    assert list(walk(code)) == ["src", "src/app.py", "src/inner", "src/inner/notes.md"]
+    assert search_files(code, "hunter2", "", limit=9).matches == []
+    assert read(find_codebase(Settings(codebase_root=folder / "src", data_dir=folder / "data")), "app.py").text
+
+
+def test_without_git_and_package_nothing_is_read(folder: Path) -> None:
+    (folder / ".git/config.md").unlink()
+    (folder / ".git").rmdir()
+    bare = find_codebase(Settings(codebase_root=folder, data_dir=folder / "data"))
+
+    assert list(walk(bare)) == []
+    with pytest.raises(NotFound):
+        read(bare, "src/app.py")
+
+
+def test_an_installed_package_is_read_by_its_own_list(tmp_path: Path) -> None:
+    site, about = tmp_path / "site", tmp_path / "site/openslot-1.dist-info"
+    for path in ("openslot/app.py", "openslot/web/page.html", "openslot/left.py", "other/app.py"):
+        (site / path).parent.mkdir(parents=True, exist_ok=True)
+        (site / path).write_text("text\n")
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: openslot\nVersion: 1\n")
+    (about / "RECORD").write_text("openslot/app.py,,\nopenslot/web/page.html,,\n../../bin/openslot,,\n")
+    installed = PathDistribution(about)
+
+    assert list_packaged(site / "openslot", installed) == {"app.py", "web/page.html"}
+    assert list_packaged(site, installed) == {"openslot/app.py", "openslot/web/page.html"}
+    assert list_packaged(site / "other", installed) == frozenset()
+
+
+@in_a_checkout
 def test_the_default_is_the_running_installations_own_source(settings: Settings) -> None:
     code = find_codebase(settings)
 
@@ -274,6 +349,7 @@ def test_the_default_is_the_running_installations_own_source(settings: Settings)
     assert read_path("a/./b//c") == ("a", "b", "c")
 
 
+@in_a_checkout
 def test_the_whole_package_is_searched(settings: Settings) -> None:
     found = search_files(find_codebase(settings), "no such text in any file of " + "openslot", "openslot", limit=50)
 

@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def code(folder: Path) -> Codebase:
-    return Codebase(root=folder, closed=frozenset())
+    return Codebase(root=folder, files=frozenset({"CHANGELOG.md"}), directories=frozenset({""}), closed=frozenset())
 
 
 async def test_commits_of_a_path_are_listed_newest_first(code: Codebase, folder: Path) -> None:

@@ -25,6 +25,7 @@ from tests.bookings.conftest import Book, book, meeting
 from tests.support.agent import TestAgent
 from tests.support.clocks import clock
 from tests.support.fake_images import KEY, FakeImages, fake_images
+from tests.support.repositories import track
 
 __all__ = ["book", "clock", "meeting"]
 
@@ -80,11 +81,17 @@ async def images() -> AsyncIterator[FakeImages]:
 
 
 @pytest.fixture
-def settings(settings: Settings, images: FakeImages) -> Settings:
-    """Enough room for tests that send much, and an endpoint that makes images."""
+def settings(settings: Settings, images: FakeImages, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Enough room for tests that send much, an endpoint that makes images, and source code to read."""
+    # Not in the data directory, of which agents see nothing.
+    code = tmp_path_factory.mktemp("code")
+    (code / "openslot").mkdir()
+    (code / "openslot/app.py").write_text("class App: ...\n")
+    track(code)
     endpoint = {"images_url": images.url, "images_key": KEY, "images_model": "gpt-image-1"}
     allowed = Networks((ip_network("127.0.0.0/8"),))
-    return replace(settings, limit_key=10_000, limit_public=10_000, outbound_allow=allowed, **endpoint)
+    much = {"limit_key": 10_000, "limit_public": 10_000}
+    return replace(settings, **much, outbound_allow=allowed, codebase_root=code, **endpoint)
 
 
 @pytest.fixture

@@ -276,6 +276,8 @@ async def test_the_pages_show_and_decide(
     booking = await book()
     approval_id = await wait(asking, "cancel_booking", bookingId=str(booking.id), reason="<b>Ill</b>")
     listed = read_page(await member.get("/account/approvals")).text
+    home = read_page(await member.get("/"))
+    elsewhere = read_page(await member.get("/contacts")).text
     shown = await member.get(f"/account/approvals/{approval_id}")
     declined_id = await wait(asking, "mark_no_show", bookingId=str(booking.id))
     moved_id = await wait(asking, "reschedule_booking", bookingId=str(booking.id), newStartTime=iso(ELEVEN))
@@ -284,6 +286,9 @@ async def test_the_pages_show_and_decide(
     assert "” with Jonas Okafor, " in read_page(shown).text
     assert "&lt;b&gt;Ill&lt;/b&gt;" in shown.text
     # Eleven o'clock in UTC, as the host's clock in Berlin shows it.
+    assert "Needs attention 1 1 request of your assistant waits for your decision" in home.text
+    assert "/account/approvals" in home.addresses
+    assert "Settings 1 waiting" in elsewhere
     assert "New time today, 12:00" in read_page(await member.get(f"/account/approvals/{moved_id}")).text
     without = {**member.headers, "x-csrf-token": "wrong"}
     assert (await member.post(f"/account/approvals/{approval_id}/approve", headers=without)).status_code == 403

@@ -42,6 +42,13 @@ async def test_a_program_is_told_where_to_get_a_token(client: httpx2.AsyncClient
     assert refused.headers["www-authenticate"] == (
         f'Bearer resource_metadata="{metadata}", scope="bookings:read contacts:read event_types:read"'
     )
+    unknown = await client.post("/mcp", json={}, headers={"Authorization": "Bearer svc_unknown"})
+    other = await client.post("/mcp", json={}, headers={"Authorization": "Basic dTpw"})
+    assert unknown.headers["www-authenticate"] == (
+        f'Bearer error="invalid_token", resource_metadata="{metadata}", '
+        'scope="bookings:read contacts:read event_types:read"'
+    )
+    assert other.headers["www-authenticate"] == refused.headers["www-authenticate"]
     for path in ("/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"):
         described = (await client.get(path)).json()
         assert described["resource"] == RESOURCE

@@ -99,6 +99,26 @@ async def test_a_wrong_document_is_no_program(runtime: Runtime, user: User, tmp_
     assert await runtime.pool.fetchval("select count(*) from assistant_clients") == 0
 
 
+async def test_a_private_address_is_told_from_an_unknown_one_by_nothing(
+    runtime: Runtime, user: User, tmp_path: Path
+) -> None:
+    """A user asks for addresses inside, and for some that do not exist or have no document."""
+    told = set()
+    async with small_internet(tmp_path, here=Site(answer(DOCUMENT, status="404 Not Found"))) as (outbound, world):
+        world.name("inside.example", ("127.0.0.1",))
+        for address in (
+            "https://inside.example/client.json",
+            "https://unknown.example/client.json",
+            "https://169.254.169.254/client.json",
+            ADDRESS,
+        ):
+            with pytest.raises(ClientDocumentUnavailable) as refused:
+                await read(runtime, user, outbound, address)
+            told.add((refused.value.code, str(refused.value.message), str(refused.value.details)))
+
+    assert len(told) == 1
+
+
 async def test_no_document_is_fetched_from_inside(runtime: Runtime, user: User, tmp_path: Path) -> None:
     addresses = [url.replace("{port}", "443") for urls in HOSTILE.values() for url in urls]
     async with small_internet(tmp_path) as (outbound, world):

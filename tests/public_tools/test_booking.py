@@ -3,8 +3,11 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from openslot.accounts.models import User
+from openslot.app import create_app
+from openslot.core.config import Networks, Settings
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind, Money, Question
 from tests.bookings.conftest import ELEVEN, TEN, offer
@@ -13,6 +16,7 @@ from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.email_codes import read_code
 from tests.support.fake_stripe import Books
+from tests.support.live import connect, serving
 from tests.support.payments import insert_connection
 
 MONDAY = {"startDate": "2026-03-16", "endDate": "2026-03-16"}
@@ -74,6 +78,22 @@ async def test_a_repeated_call_with_its_key_books_once(assistant: TestAssistant,
     assert (await assistant.refusal("book", **other))["code"] == "idempotency_key_reused"
     assert (await assistant.book(group))["bookingId"] != first["bookingId"]
     assert await runtime.pool.fetchval("select count(*) from bookings") == 2
+
+
+async def test_who_guesses_a_short_key_elsewhere_gets_no_link(
+    settings: Settings, clock: MovingClock, meeting: EventType
+) -> None:
+    app = create_app(replace(settings, trusted_proxies=Networks.parse("127.0.0.0/8")), clock=clock)
+    async with serving(app) as url, connect(url) as client:
+        here, there = TestAssistant(client), TestAssistant(client)
+        for assistant, address in ((here, "192.0.2.1"), (there, "198.51.100.7")):
+            assistant.headers["X-Forwarded-For"] = address
+        first = await here.book(meeting, idempotencyKey="k")
+        elsewhere = await there.book(meeting, idempotencyKey="k")
+
+    assert elsewhere["bookingId"] == first["bookingId"]
+    assert "manageUrl" not in elsewhere
+    assert "from another network" in elsewhere["nextStep"]
 
 
 async def test_missing_answers_are_named_and_answers_are_kept(

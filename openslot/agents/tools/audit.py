@@ -29,6 +29,13 @@ class WaitingCall(Struct, frozen=True, kw_only=True, rename="camel"):
     arguments: dict[str, Any]
     requester: str
     expires_at: Instant
+    has_read_texts: Annotated[
+        bool | None,
+        Meta(
+            description="Whether the requester has read texts of hosts, invitees or others, which may contain "
+            "instructions, since a person last approved a call of it; null: not noted"
+        ),
+    ] = None
 
 
 class AuditRecord(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -108,12 +108,12 @@ async def search_files(
     """Search the source code of this installation for a text, in paths and lines.
 
     Use it to find where something is done, configured or documented, then read_file. Only source code and documents
-    are searched: no data, settings, keys or links. It ends after 2 seconds at most; `isComplete` says whether
-    everything was searched. It costs nothing and changes nothing.
+    that git tracks or the package lists are searched: no data, settings, keys or links. It ends after 2 seconds at
+    most; `isComplete` says whether everything was searched. It costs nothing and changes nothing.
     """
     with naming("path"):
         async with work.runtime.one(_Turn).lock:
-            found = await asyncio.to_thread(codebase.search_files, _find(work.runtime), query, path, limit=limit)
+            found = await asyncio.to_thread(codebase.search_files, await _find(work.runtime), query, path, limit=limit)
     return FoundFiles(
         data=[_show_match(each) for each in found.matches],
         files_searched=found.files_searched,
@@ -133,7 +133,7 @@ async def read_file(
     with naming("path"):
         return _show_file(
             await asyncio.to_thread(
-                codebase.read_file, _find(work.runtime), path, start_line=start_line, end_line=end_line
+                codebase.read_file, await _find(work.runtime), path, start_line=start_line, end_line=end_line
             )
         )
 
@@ -145,7 +145,7 @@ async def list_directory(work: Work, *, path: FilePath = "") -> DirectoryList:
     Data, settings, keys, links and files that are not text are left out. It costs nothing and changes nothing.
     """
     with naming("path"):
-        found, is_complete = await asyncio.to_thread(codebase.list_directory, _find(work.runtime), path)
+        found, is_complete = await asyncio.to_thread(codebase.list_directory, await _find(work.runtime), path)
     shown = [
         ShownEntry(name=each.name, path=each.path, type="directory" if each.is_directory else "file", size=each.size)
         for each in found
@@ -166,9 +166,9 @@ async def get_history(
     if you name a path. It costs nothing and changes nothing.
     """
     with naming("path"):
-        found = await read_history(_find(work.runtime), path, limit=limit)
+        found = await read_history(await _find(work.runtime), path, limit=limit)
     return ChangeList(source=found.source, data=[_show_change(each) for each in found.entries], has_more=found.has_more)
 
 
-def _find(runtime: Runtime) -> Codebase:
-    return find_codebase(runtime.settings)
+async def _find(runtime: Runtime) -> Codebase:
+    return await asyncio.to_thread(find_codebase, runtime.settings)

@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from openslot.accounts import operations as accounts
@@ -13,6 +13,7 @@ from openslot.agents.registry import USER, Search, UserId, about, get_user, tool
 from openslot.contacts import operations as contacts
 from openslot.contacts import schemas
 from openslot.contacts.models import Contact
+from openslot.core.shapes import with_fields
 from openslot.core.work import Work
 from openslot.mcp.tools import Paging, inside, naming, read_given
 from openslot.routing.listings import Listing
@@ -29,13 +30,9 @@ OwnerId = Annotated[str, Meta(description="The user whose contact it is")]
 CONTACT = about("contact", "contact_id")
 
 
+@with_fields(schemas.CHANGES)
 class ContactMetadata(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The fields to change; those that are left out stay, and null clears a field."""
-
-    company: schemas.CompanyField | UnsetType | None = UNSET
-    phone: schemas.PhoneField | UnsetType | None = UNSET
-    notes: schemas.NotesField | UnsetType | None = UNSET
-    tags: schemas.TagsField | UnsetType | None = UNSET
 
 
 class PlatformContact(schemas.ListedContact, frozen=True, kw_only=True, rename="camel"):
@@ -84,7 +81,7 @@ async def get_contact(work: Work, *, contact_id: ContactId) -> DetailedPlatformC
 async def update_contact_metadata(
     work: Work, *, contact_id: ContactId, metadata: ContactMetadata
 ) -> DetailedPlatformContact:
-    """Change a contact's company, phone number, notes or tags; omitted fields stay unchanged, null clears a field.
+    """Change what is noted of a contact, such as company and tags; omitted fields stay unchanged, null clears a field.
 
     Tags are replaced as a whole. Name and email address can't be changed here. It can be undone by writing the old
     values again. It needs confirm: true and costs nothing.

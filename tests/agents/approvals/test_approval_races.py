@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Awaitable
 from datetime import timedelta
 
-from openslot.agents import approval_store, approvals
+from openslot.agents import approval_store
 from openslot.agents.errors import ApprovalRefused, ApprovalRequired
 from openslot.agents.models import ToolCall
+from openslot.agents.reactions import expire_approvals
 from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
@@ -21,7 +22,7 @@ ROUNDS = 20
 
 async def _expire(runtime: Runtime) -> int:
     async with runtime.transaction(SYSTEM) as work:
-        return len(await approvals.expire(work))
+        return int((await expire_approvals(work)).split()[0])
 
 
 async def _settled(*calls: Awaitable[object]) -> list[object]:

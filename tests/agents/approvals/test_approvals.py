@@ -12,7 +12,7 @@ from openslot.access.models import CredentialKind
 from openslot.agents import approvals
 from openslot.agents.errors import ApprovalRequired
 from openslot.agents.models import ToolCall
-from openslot.agents.reactions import tidy_agents
+from openslot.agents.reactions import expire_approvals, tidy_agents
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.db import DOWN
@@ -187,10 +187,10 @@ async def test_an_expired_approval_is_closed_and_its_arguments_erased(
 ) -> None:
     approval_id = await ask(runtime, support)
     async with runtime.transaction(SYSTEM) as work:
-        assert await approvals.expire(work) == []
+        assert await expire_approvals(work) == "0 approvals expired"
     clock.pass_time(minutes=15)
     async with runtime.transaction(SYSTEM) as work:
-        assert [each.id for each in await approvals.expire(work)] == [approval_id]
+        assert await expire_approvals(work) == "1 approvals expired"
 
     row = await row_of(runtime, approval_id)
     assert (row["status"], row["arguments"], row["approver"]) == ("expired", None, None)
@@ -266,7 +266,7 @@ async def _approve_and_lose_the_connection(
     with pytest.raises(DOWN):
         async with runtime.transaction(SYSTEM) as work:
             verdict = await approvals.require(
-                work, orchestrator, mark, arguments=arguments, approval_id=approval_id, decision="approve"
+                work, orchestrator, mark, arguments=arguments, approval_id=approval_id, decision="approve", showing=()
             )
             await work.db.execute("insert into marks values ('support', 'lost')")
             await approvals.keep_result(work, verdict, {})

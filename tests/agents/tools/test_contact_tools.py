@@ -1,6 +1,7 @@
 """Tools on contacts: those of all users, and what may be changed of them."""
 
 from contextlib import AsyncExitStack
+from typing import Any
 
 import httpx2
 import pytest
@@ -31,8 +32,8 @@ async def known(runtime: Runtime, user: User, admin: User) -> list[str]:
             (admin, "Noor Haddad", None),
         ):
             email = f"{name.split(' ')[0].lower()}@{owner.username}.example"
-            wanted = ContactWanted(name=name, email=email, company=company)  # type: ignore[arg-type]
-            await contacts.add_contact(work, owner, wanted)
+            typed: dict[str, Any] = {"name": name, "email": email, "company": company}
+            await contacts.add_contact(work, owner, ContactWanted(**typed))
     return [str(row["id"]) for row in await runtime.pool.fetch("select id from contacts order by id desc")]
 
 
