@@ -14,16 +14,20 @@ import msgspec
 from msgspec import Struct
 
 from openslot.core.errors import StartupError
+from openslot.core.outages import reason
 from openslot.core.progress import Advance, progress
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST, KEY, DUMP = "manifest.json", "secret.key", "database.dump"
 LARGEST_MANIFEST = 10_000_000
 CHUNK = 1 << 20
 
 
 class Manifest(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The description inside a backup, which a restore is checked against."""
+    """The description inside a backup, which a restore is checked against.
+
+    All of it is signed as it is written here: a new field needs a new format.
+    """
 
     format: int
     version: str
@@ -118,7 +122,7 @@ def _opened(path: Path) -> Iterator[tarfile.TarFile]:
     except (tarfile.TarError, EOFError, UnicodeDecodeError):
         raise StartupError(f"{path} is not a backup of Openslot, or it is damaged. Nothing was changed.") from None
     except OSError as fault:
-        raise StartupError(f"{path} can't be read: {fault.strerror or fault}. Nothing was changed.") from None
+        raise StartupError(f"{path} can't be read: {fault.strerror or reason(fault)}. Nothing was changed.") from None
 
 
 def _member(tar: tarfile.TarFile, path: Path, name: str) -> IO[bytes]:

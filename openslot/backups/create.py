@@ -14,15 +14,13 @@ from openslot import __version__
 from openslot.backups import store
 from openslot.backups.archive import DUMP, FORMAT, KEY, Manifest, checksum_of, read_manifest, write_archive
 from openslot.backups.programs import address, get_program, major_of, server_kind
+from openslot.backups.signature import sign
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
-from openslot.core.ids import Signer
 from openslot.core.migrate import connect, direct_url, has_table
 from openslot.core.progress import progress
 from openslot.core.secrets import load_secrets
 from openslot.core.work import system_clock
-
-PROOF = "backup"
 
 
 def backups_directory(settings: Settings) -> Path:
@@ -73,21 +71,20 @@ def _read_keys(settings: Settings) -> tuple[str, ...]:
 def _describe(
     settings: Settings, dump: IO[bytes], migrations: dict[str, str], rows: dict[str, int], secret_key: str | None
 ) -> Manifest:
-    checksum = checksum_of(dump)
-    proof = Signer(load_secrets(settings.secret_key, settings.data_dir).keys).sign(PROOF, checksum.encode())
-    return Manifest(
+    manifest = Manifest(
         format=FORMAT,
         version=__version__,
         created_at=system_clock().replace(microsecond=0),
         migrations=migrations,
         rows=rows,
         has_secret_key=secret_key is not None,
-        key_proof=proof.hex(),
+        key_proof="",
         checksums={
-            DUMP: checksum,
+            DUMP: checksum_of(dump),
             **({KEY: hashlib.sha256(secret_key.encode()).hexdigest()} if secret_key is not None else {}),
         },
     )
+    return sign(manifest, load_secrets(settings.secret_key, settings.data_dir).keys)
 
 
 async def _dump(connection: asyncpg.Connection, url: str, dump: IO[bytes]) -> tuple[dict[str, str], dict[str, int]]:

@@ -15,13 +15,12 @@ import asyncpg
 from msgspec import Struct
 
 from openslot.backups import store
-from openslot.backups.archive import CHUNK, DUMP, Backup, opened_dump
-from openslot.backups.create import PROOF
+from openslot.backups.archive import CHUNK, Backup, opened_dump
 from openslot.backups.programs import ServerKind, address, get_newest, get_program, server_kind
+from openslot.backups.signature import Signed, check_signature, is_signed
 from openslot.backups.store import write_beginning, write_end
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
-from openslot.core.ids import Signer
 from openslot.core.inventory import DatabaseObject, read_inventory
 from openslot.core.migrate import bring_up_to_date, check_baseline, checksum, connect, direct_url, known_migrations
 from openslot.core.progress import progress
@@ -109,6 +108,7 @@ class Restored(Struct, frozen=True, kw_only=True, rename="camel"):
     tables: int
     applied: list[str]
     secret_key: str
+    signed: Signed
 
 
 def check_known(backup: Backup) -> None:
@@ -125,8 +125,9 @@ def check_known(backup: Backup) -> None:
             raise StartupError(f"The migration {name} differs from the one in the backup. Nothing was changed.")
 
 
-def restore_backup(settings: Settings, backup: Backup) -> Restored:
-    """Restore into an empty database and keep the secret key beside it."""
+def restore_backup(settings: Settings, backup: Backup, *, unverified: bool = False) -> Restored:
+    """Restore into an empty database and keep the secret key beside it; its signature is checked unless unverified."""
+    signed: Signed = "nothing" if unverified else check_signature(settings, backup)
     url = direct_url(settings)
     kind, left = asyncio.run(_look(url))
     with _staged_key(settings, backup) as words:
@@ -140,6 +141,7 @@ def restore_backup(settings: Settings, backup: Backup) -> Restored:
         tables=len(rows),
         applied=applied,
         secret_key=words,
+        signed=signed,
     )
 
 
@@ -183,9 +185,7 @@ async def _check_unused(connection: asyncpg.Connection, ours: tuple[DatabaseObje
 def _staged_key(settings: Settings, backup: Backup) -> Iterator[str]:
     """Put the backup's keys in front of the current ones; they are written once the database is restored."""
     if settings.secret_key is not None:
-        proof, dump = bytes.fromhex(backup.manifest.key_proof), backup.manifest.checksums[DUMP].encode()
-        keys = load_secrets(settings.secret_key, settings.data_dir).keys
-        fits = Signer(keys).is_signed(PROOF, dump, proof)
+        fits = is_signed(backup.manifest, load_secrets(settings.secret_key, settings.data_dir).keys)
         yield "set by OPENSLOT_SECRET_KEY" + (
             "; no file was written"
             if fits

@@ -22,6 +22,7 @@ app.add_typer(approval_app, name="approvals")
 
 Slug = Annotated[str, typer.Argument(help="The agent's name, as in `agent list`")]
 ApprovalId = Annotated[str, typer.Argument(help="The approval's id, as in `agent approvals list`")]
+YES_OR_NO = {True: "yes", False: "no", None: "not noted"}
 
 
 @command(app, "list")
@@ -84,11 +85,21 @@ async def list_emails(
 
 @command(approval_app, "list")
 async def list_approvals(work: Work) -> Answer:
-    """List the calls that wait, oldest first, with their arguments."""
+    """List the calls that wait, oldest first, with their arguments.
+
+    "Texts read" says whether the agent has read texts of hosts, invitees or others since a person last approved a call
+    of it: such texts may contain instructions.
+    """
     found = await approvals.list_pending(work)
-    rows = [(a.id, a.requester, a.tool, msgspec.json.encode(a.arguments).decode(), a.expires_at) for a in found]
-    shown = [pick(each, "id requester tool arguments created_at expires_at") for each in found]
-    columns = ("Id", "Requester", "Tool", "Arguments", "Expires")
+    rows = [
+        (
+            *(each.id, each.requester, each.tool, msgspec.json.encode(each.arguments).decode()),
+            *(YES_OR_NO[each.has_read_texts], each.expires_at),
+        )
+        for each in found
+    ]
+    shown = [pick(each, "id requester tool arguments has_read_texts created_at expires_at") for each in found]
+    columns = ("Id", "Requester", "Tool", "Arguments", "Texts read", "Expires")
     return Answer({"approvals": shown}, TableRows(columns, rows, "No call waits for an approval."))
 
 

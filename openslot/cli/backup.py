@@ -9,9 +9,14 @@ import typer
 from openslot.backups.archive import read_backup
 from openslot.backups.create import create_backup, describe_backup, find_backups
 from openslot.backups.restore import check_known, restore_backup
+from openslot.backups.signature import Signed
 from openslot.cli.output import Answer, AsJson, TableRows, show
 from openslot.processes.environment import database, settings
 
+CHECKED: dict[Signed, str] = {
+    "data": "An older version created this backup: its data is signed and unchanged, its description was not signed.",
+    "nothing": "Its signature was not checked.",
+}
 app = typer.Typer(help="Backups.", no_args_is_help=True, add_completion=False)
 
 
@@ -32,15 +37,21 @@ def create(
 
 @app.command("restore")
 def restore(
-    file: Annotated[Path, typer.Argument(help="A file created by `backup create`")], as_json: AsJson = False
+    file: Annotated[Path, typer.Argument(help="A file created by `backup create`")],
+    unverified: Annotated[
+        bool, typer.Option("--unverified", help="Don't check the signature: the key is lost and you trust the file")
+    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Restore a backup into an empty data directory or database."""
     backup = read_backup(file)
     check_known(backup)
     with database(settings()) as ready:
-        restored = restore_backup(ready, backup)
+        restored = restore_backup(ready, backup, unverified=unverified)
     first = f"Restored {restored.rows} rows of {restored.tables} tables from {file}"
-    show(Answer(restored, f"{first}\nThe secret key is {restored.secret_key}."), as_json=as_json)
+    key = f"The secret key is {restored.secret_key}."
+    lines = [first, key, *([CHECKED[restored.signed]] if restored.signed in CHECKED else [])]
+    show(Answer(restored, "\n".join(lines)), as_json=as_json)
 
 
 @app.command("list")

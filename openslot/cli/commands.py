@@ -1,5 +1,6 @@
 """Every command and the module that defines it."""
 
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,7 +8,6 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from openslot import __version__
 from openslot.processes.environment import choose
 
 # A module of single commands, or a module that is a command group.
@@ -55,6 +55,13 @@ class LazyCommands(TyperGroup):
     def list_commands(self, ctx: object) -> list[str]:
         return [*COMMANDS, *GROUPS]
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Suggest a command in place of one that does not exist; the framework knows only those that are loaded."""
+        if args[0] not in {*COMMANDS, *GROUPS} and not args[0].startswith("-"):
+            near = get_close_matches(args[0], [*COMMANDS, *GROUPS], n=1)
+            ctx.fail(f"No such command {args[0]!r}.{f' Did you mean {near[0]!r}?' if near else ''}")
+        return super().resolve_command(ctx, args)
+
     # The framework does not export its types of context and command.
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         module = COMMANDS.get(cmd_name) or GROUPS.get(cmd_name)
@@ -79,7 +86,9 @@ app = typer.Typer(
 
 def print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"openslot {__version__}")
+        from openslot.core.build import describe_version
+
+        typer.echo(f"openslot {describe_version()}")
         raise typer.Exit
 
 

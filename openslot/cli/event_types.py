@@ -1,18 +1,22 @@
 """event-type …: what can be booked."""
 
 from typing import Annotated
+from uuid import UUID
 
 import typer
 from msgspec.structs import replace
 
 from openslot.accounts import operations as accounts
+from openslot.accounts.models import User
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
+from openslot.event_types.accounts import list_accounts
 from openslot.event_types.models import Money
 
+OWN = "own"
 app = group("Event types.")
 
 
@@ -33,17 +37,32 @@ async def set_price(
         str | None,
         typer.Option(help="What invitees who cancel get back: full, none, or until:24 for up to 24 hours before"),
     ] = None,
+    account: Annotated[
+        str | None,
+        typer.Option(help="Account that invitees pay to: own, or the short name of the host's organization"),
+    ] = None,
     free: Annotated[bool, typer.Option("--free", help="Remove the price")] = False,
 ) -> Answer:
     """Set what invitees pay for an event type, and what they get back when they cancel."""
     host = await accounts.get_user_by_email(work, user)
     found = await event_types.get_by_slug(work, host, slug)
     price = _read_price(found.price, amount, currency, is_free=free)
-    policy = refund or found.refund_policy
-    changed = await event_types.change_event_type(work, replace(found, price=price, refund_policy=policy))
+    wanted = replace(found, price=price, refund_policy=refund or found.refund_policy)
+    if account is not None:
+        wanted = replace(wanted, payment_connection_id=await _find_account(work, host, account))
+    changed = await event_types.change_event_type(work, wanted)
     shown = {"id": changed.id, "slug": changed.slug, "price": changed.price, "refundPolicy": changed.refund_policy}
     costs = f"costs {price.amount} {price.currency} (in the smallest unit)" if price else "is free"
     return Answer(shown, f"{slug} {costs}. Refund: {changed.refund_policy}.")
+
+
+async def _find_account(work: Work, host: User, named: str) -> UUID:
+    usable = await list_accounts(work, host.id)
+    found = next((each for each in usable if (each.organization_slug or OWN) == named.lower()), None)
+    if found is None:
+        known = ", ".join(each.organization_slug or OWN for each in usable) or "none is connected"
+        raise Invalid(f"{host.email} can't be paid to {named}. Accounts: {known}")
+    return found.id
 
 
 def _read_price(now: Money | None, amount: int | None, currency: str | None, *, is_free: bool) -> Money | None:

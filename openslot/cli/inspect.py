@@ -12,12 +12,12 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def version(as_json: AsJson = False) -> None:
-    """Print the version."""
+    """Print the version and the commit that it was built from."""
+    from openslot.core.build import describe_version, find_commit
+
     python = platform.python_version()
-    show(
-        Answer({"openslot": __version__, "python": python}, f"Openslot {__version__} on Python {python}"),
-        as_json=as_json,
-    )
+    known = {"openslot": __version__, "commit": find_commit(), "python": python}
+    show(Answer(known, f"Openslot {describe_version()} on Python {python}"), as_json=as_json)
 
 
 @app.command()

@@ -14,12 +14,13 @@ from openslot.cli.command import command, group
 from openslot.cli.organizations import BY_OPERATOR
 from openslot.cli.output import Answer, TableRows, pick
 from openslot.core.actor import OPERATOR
+from openslot.core.countries import read_countries
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.work import Runtime, Work
 from openslot.flags import switches
 from openslot.flags.models import ALL, ChannelStatus, DroppedMessage
-from openslot.messaging import connecting
+from openslot.messaging import connecting, host_numbers
 from openslot.messaging.connecting import NumberOwner, NumberWanted
 from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
 from openslot.messaging.connections import can_be_notified, notice_urls
@@ -50,6 +51,12 @@ async def connect_number(
     template: Annotated[
         str | None, typer.Option("--template", help="WhatsApp: the id of a template for reminders, at Twilio HX…")
     ] = None,
+    countries: Annotated[
+        str | None,
+        typer.Option(
+            "--countries", help="Countries that messages go to, such as DE,AT, or all; empty: that of the number"
+        ),
+    ] = None,
     token_stdin: Annotated[
         bool, typer.Option("--token-stdin", help="Read the account's auth token from standard input")
     ] = False,
@@ -74,15 +81,20 @@ async def connect_number(
         token=sys.stdin.readline().strip(),
         template=template,
     )
+    chosen = None if countries is None else read_countries(countries)
     checked = await connecting.check_number(work, owner, wanted)
     async with work.transaction():
         connection = await connecting.connect(work, owner, checked)
         if allow_cancel is not None:
             connection = await connecting.allow_cancelling(work, owner, connection.id, can_cancel=allow_cancel)
+        if chosen is not None:
+            connection = await connecting.set_countries(work, owner, connection.id, chosen)
         if isinstance(owner, Organization):
             await _log(work, ChangeAction.NUMBER_CONNECTED, connection)
     urls = notice_urls(runtime.settings, connection)
-    shown = pick(connection, "id provider channel number account account_name template can_cancel", notice_urls=urls)
+    shown = pick(
+        connection, "id provider channel number account account_name template can_cancel countries", notice_urls=urls
+    )
     lines = [f"Connected: {connection.id}", *(f"Notices ({about}): {url}" for about, url in urls.items())]
     if not can_be_notified(runtime.settings):
         lines.append(CANT_ARRIVE)
@@ -100,11 +112,23 @@ async def disconnect_number(
     return Answer({"disconnected": connection.id}, f"{connection.number} is disconnected.")
 
 
+@command(app, "use")
+async def use_number(
+    work: Work,
+    connection_id: Annotated[str, typer.Argument(help="Id of the connection, from `messaging list`")],
+    user: Annotated[str, typer.Option("--user", help="Host's email address")],
+) -> Answer:
+    """Let a host write from a number: their own, or one of an organization of theirs."""
+    host = await accounts.get_user_by_email(work, user)
+    used = await host_numbers.use_number(work, host, parse_id(connection_id))
+    return Answer(pick(used, "id channel number"), f"{host.email} uses {used.number} for {used.channel}.")
+
+
 @command(app, "list")
 async def list_numbers(work: Work) -> Answer:
     """List the connected numbers."""
     found = await connecting.list_all_connections(work)
-    names = "id provider channel number account user_id organization_id can_cancel last_error connected_at"
+    names = "id provider channel number account user_id organization_id can_cancel countries last_error connected_at"
     columns = ("Id", "Channel", "Number", "Provider", "Account", "C cancels", "Fault")
     rows = [
         (each.id, each.channel, each.number, each.provider, each.account, each.can_cancel, each.last_error or "")

@@ -4,14 +4,20 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+import structlog
 import typer
 
+from openslot.core.config import Settings
+from openslot.core.environment import find_unknown
+from openslot.core.log import set_up_logging
 from openslot.processes.environment import choose, settings
 
 app = typer.Typer(add_completion=False)
+log = structlog.get_logger()
 
 HostOption = Annotated[str | None, typer.Option(help="The address to listen on (OPENSLOT_HOST)")]
-Port = Annotated[int | None, typer.Option(help="The port to listen on (OPENSLOT_PORT)")]
+# The setting says what is wrong with it, in the same words as for the variable.
+Port = Annotated[str | None, typer.Option(metavar="INTEGER", help="The port to listen on (OPENSLOT_PORT)")]
 Workers = Annotated[int, typer.Option(min=1, max=64, help="Number of web processes")]
 
 
@@ -26,6 +32,7 @@ def serve(
     from openslot.processes.supervisor import serve as supervise
 
     choose(host=host, port=port)
+    _warn(settings())
     sys.exit(supervise(settings(), web_processes=workers, demo=demo))
 
 
@@ -33,6 +40,7 @@ def serve(
 def web(host: HostOption = None, port: Port = None, workers: Workers = 1) -> None:
     """Run only web processes."""
     choose(host=host, port=port)
+    _announce(settings(), "web starts", address=f"{settings().host}:{settings().port}")
     if workers > 1:
         from openslot.processes.supervisor import serve_web_processes
 
@@ -51,4 +59,24 @@ def worker(
     """Run only a worker. You can run several, on any machine."""
     from openslot.processes.worker import work
 
+    _announce(settings(), "worker starts")
     work(heartbeat=heartbeat)
+
+
+def _announce(chosen: Settings, begins: str, **known: object) -> None:
+    """Say in one line what begins, of which version, on which database."""
+    from openslot.core.build import describe_version
+    from openslot.core.connecting import hide_password
+
+    _warn(chosen)
+    url = chosen.database_url
+    place = hide_password(url) if url else f"the embedded one in {chosen.data_dir.absolute()}"
+    log.info(begins, version=describe_version(), **known, database=place)
+
+
+def _warn(chosen: Settings) -> None:
+    """Say which variables nothing reads; most of them are misspelled."""
+    set_up_logging(chosen)
+    for name, near in find_unknown().items():
+        meant = {"did_you_mean": near} if near else {}
+        log.warning("a variable is not a setting and has no effect", variable=name, **meant)

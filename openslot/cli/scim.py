@@ -12,6 +12,7 @@ from openslot.accounts.models import Organization
 from openslot.cli.command import Limit, PageNumber, command, group
 from openslot.cli.output import Answer, TableRows, pick
 from openslot.core.errors import Invalid
+from openslot.core.folding import find_each
 from openslot.core.ids import parse_id
 from openslot.core.work import Work
 from openslot.people import departures
@@ -95,13 +96,14 @@ async def _decide(
     organization = await organizations.get_organization(work, slug)
     locked = await departures.lock_held(work, organization.id)
     waiting = [each for each in await departures.list_held(work, organization) if each.user_id in locked]
-    held = {each.email.lower(): each for each in waiting}
-    wanted = list(held) if everyone else [email.lower() for email in emails]
-    if not held.keys() >= set(wanted):
+    held = {each.email: each for each in waiting}
+    found = held if everyone else await find_each(work.db, emails, held)
+    if not found.keys() >= set(emails):
         raise HeldDepartureNotFound
-    for email in dict.fromkeys(wanted):
-        await decide(work, organization, held[email])
-    return Answer({word: wanted}, f"{len(wanted)} departures {word}.")
+    wanted = {each.user_id: each for each in found.values()}
+    for each in wanted.values():
+        await decide(work, organization, each)
+    return Answer({word: [each.email for each in wanted.values()]}, f"{len(wanted)} departures {word}.")
 
 
 def _shape(found: Preview) -> dict[str, object]:

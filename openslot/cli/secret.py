@@ -72,10 +72,8 @@ def reset(
         )
     from openslot.core.migrate import check_migrated, direct_url
     from openslot.processes.environment import database
-    from openslot.processes.runtimes import check_secrets
 
     with database(settings()) as ready:
-        check_secrets(ready)
         asyncio.run(check_migrated(direct_url(ready)))
         is_reset = asyncio.run(_replace_lost(ready))
     nothing = "Nothing was changed: the secret key opens this database."
@@ -114,7 +112,7 @@ async def _replace_lost(ready: Settings) -> bool:
 
     pool = await open_pool(direct_url(ready), max_=1, profile=COMMANDS)
     try:
-        secrets = load_secrets(ready.secret_key, ready.data_dir)
+        secrets = load_secrets(ready.secret_key, ready.data_dir, is_first=True)
         return await replace_lost_data_keys(pool, secrets, now=system_clock())
     finally:
         await pool.close()

@@ -13,7 +13,7 @@ from openslot.cli import team_ledger
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows, pick
 from openslot.cli.team_ledger import Slug
-from openslot.core.errors import Invalid
+from openslot.core.errors import Invalid, require
 from openslot.core.ids import new_id
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
@@ -265,14 +265,13 @@ async def take_over(
 
 
 async def _get_member(work: Work, team: Team, email: str) -> ListedTeamMember:
-    for each in await teams.list_members(work, team):
-        if each.email.lower() == email.lower():
-            return each
-    raise TeamMemberNotFound
+    return require((await teams.find_members(work, team, [email])).get(email), TeamMemberNotFound)
 
 
 async def _read_groups(work: Work, team: Team, texts: Sequence[str]) -> list[GroupWanted]:
-    known = {each.email.lower(): each.member.user_id for each in await teams.list_members(work, team)}
+    hosts = (host for text in texts for word in text.split() for host in word.partition("=")[2].split(","))
+    found = await teams.find_members(work, team, {host.partition(":")[0] for host in hosts})
+    known = {email: each.member.user_id for email, each in found.items()}
     return [_read_group(text, known, place) for place, text in enumerate(texts)]
 
 
@@ -289,14 +288,14 @@ def _read_group(text: str, known: dict[str, UUID], place: int) -> GroupWanted:
     hosts = []
     for host in filter(None, of.split(",")):
         email, *numbers = host.split(":")
-        if email.lower() not in known:
+        if email not in known:
             raise Invalid(details={f"groups.{place}.of": f"{email} is not a member of the team"})
         if len(numbers) > 2 or not all(number.isdecimal() for number in numbers if number):
             raise Invalid(
                 details={f"groups.{place}.of": f"{host} must be EMAIL, EMAIL:WEIGHT or EMAIL:WEIGHT:PRIORITY"}
             )
         weight, priority = (int(number) if number else None for number in (*numbers, "", "")[:2])
-        hosts.append(HostWanted(user_id=known[email.lower()], weight=weight, priority=priority))
+        hosts.append(HostWanted(user_id=known[email], weight=weight, priority=priority))
     return GroupWanted(pick=int(pick_), hosts=tuple(hosts))
 
 

@@ -1,6 +1,6 @@
 """team ledger, replay, simulate: who has had how many bookings of a team, why, and what if."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from decimal import Decimal
 from typing import Annotated
@@ -75,11 +75,12 @@ async def simulate_team(
 ) -> Answer:
     """Tell who would have had how many bookings with other weights, if those had been free who were."""
     found = await teams.get_team_by_slug(work, team)
-    members = {each.email.lower(): each for each in await teams.list_members(work, found)}
-    weights = _read_weights(weight or [], members.values())
+    members = await teams.list_members(work, found)
+    words = [word.rpartition("=")[0] for word in weight or []]
+    weights = _read_weights(weight or [], await teams.find_members(work, found, words))
     since = work.now - timedelta(days=days)
     made = await replays.simulate_team(work, found.id, weights=weights, since=since)
-    emails = {each.member.user_id: email for email, each in members.items()}
+    emails = {each.member.user_id: each.email for each in members}
     named = sorted((emails.get(user_id, str(user_id)), each) for user_id, each in made.items())
     rows = [(email, each.had, each.would_have_had) for email, each in named]
     shown = [pick(each, "had would_have_had", email=email) for email, each in named]
@@ -87,16 +88,15 @@ async def simulate_team(
     return Answer({"members": shown}, TableRows(columns, rows, f"No host was chosen in the last {days} days."))
 
 
-def _read_weights(words: Iterable[str], members: Iterable[ListedTeamMember]) -> dict[UUID, int]:
-    known = {each.email.lower(): each.member.user_id for each in members}
+def _read_weights(words: Iterable[str], known: Mapping[str, ListedTeamMember]) -> dict[UUID, int]:
     weights = {}
     for word in words:
         email, _, weight = word.rpartition("=")
-        if email.lower() not in known:
+        if email not in known:
             raise Invalid(details={"weight": f"{email or word} is not a member of the team"})
         if not weight.isdecimal() or int(weight) > MAX_WEIGHT:
             raise Invalid(details={"weight": f"the weight of {email} must be from 0 to {MAX_WEIGHT}"})
-        weights[known[email.lower()]] = int(weight)
+        weights[known[email].member.user_id] = int(weight)
     return weights
 
 

@@ -24,8 +24,9 @@ from openslot.jobs.worker import run_worker
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from tests.cli.copies import make_copy
-from tests.support.databases import EMPTY, STRATEGIES, new_database
+from tests.support.databases import EMPTY, STRATEGIES, TEMPLATE, database_at, new_database
 from tests.support.installation import Installation, installed
+from tests.support.ladder import take_down_ladder
 from tests.support.once import made_once
 
 SECRET = "open sesame"
@@ -104,6 +105,8 @@ async def begin_anew(settings: Settings, postgres: str, *, template: str = EMPTY
     await connection.execute(f"drop database {name} with (force)")
     await connection.execute(f"create database {name} template {template} strategy {STRATEGIES[template]}")
     await connection.close()
+    if template == TEMPLATE:
+        await take_down_ladder(database_at(postgres, name))
 
 
 @pytest.fixture
@@ -152,8 +155,8 @@ async def _seal(runtime: Runtime, user: User) -> str:
     return SECRET
 
 
-async def restored(settings: Settings, backup: Backup) -> Restored:
-    return await asyncio.to_thread(restore_backup, settings, backup)
+async def restored(settings: Settings, backup: Backup, *, unverified: bool = False) -> Restored:
+    return await asyncio.to_thread(restore_backup, settings, backup, unverified=unverified)
 
 
 async def rows_of(settings: Settings) -> dict[str, int]:

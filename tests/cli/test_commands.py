@@ -39,6 +39,21 @@ def test_each_command_explains_itself(command: tuple[str, ...]) -> None:
     assert "!" not in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["servee"], "No such command 'servee'. Did you mean 'serve'?"),
+        (["bakup", "create"], "No such command 'bakup'. Did you mean 'backup'?"),
+        (["zzz"], "No such command 'zzz'."),
+    ],
+)
+def test_a_command_that_is_mistyped_is_told_what_was_meant(typed: list[str], told: str) -> None:
+    result = CliRunner().invoke(app, typed)
+
+    assert result.exit_code == 2
+    assert told in " ".join(result.output.replace("│", " ").split())
+
+
 def test_each_listing_speaks_json(cli: Any, user: User) -> None:
     assert [one["email"] for one in cli("user", "list", "--json")["users"]] == [user.email]
     made = cli("key", "create", "--user", user.email, "--json")
@@ -50,7 +65,7 @@ def test_each_listing_speaks_json(cli: Any, user: User) -> None:
     assert cli("effect", "retry", "--all", "--json") == {"revived": 0, "skipped": 0, "left": 0, "reasons": {}}
     assert cli("migrate", "--json") == {"applied": []}
     assert {event["event"] for event in cli("events", "--json")["events"]} >= {"user.added"}
-    assert set(cli("version", "--json")) == {"openslot", "python"}
+    assert set(cli("version", "--json")) == {"openslot", "commit", "python"}
 
 
 async def test_a_planned_effect_is_listed_with_its_key_and_when_it_is_due(cli: Any, runtime: Runtime) -> None:

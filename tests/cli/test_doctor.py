@@ -1,5 +1,6 @@
 """The doctor names what is wrong, and the command that mends it."""
 
+import fcntl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from openslot.bookings.models import BookingWanted, Invitee
 from openslot.bookings.operations import create_booking
 from openslot.cli.doctor import examine
 from openslot.core.actor import PUBLIC
+from openslot.core.build import describe_version
 from openslot.core.config import Settings
 from openslot.core.environment import load_settings
 from openslot.core.ids import new_id
@@ -29,9 +31,13 @@ from openslot.doctor.machine import (
     look_at_backups,
     look_at_directory,
     look_at_key,
+    look_at_machine,
+    look_at_mail,
     look_at_proxies,
     look_at_space,
 )
+from openslot.integrations.mail.ports import MailDeferred
+from openslot.integrations.mail.smtp import SmtpMailer
 from openslot.wiring import WIRING
 from tests.support.founding import add_event_type, found_team
 
@@ -90,7 +96,7 @@ def test_only_real_proxies_are_believed(
 def test_a_key_that_others_can_read_is_a_problem(tmp_path: Path) -> None:
     settings = chosen(tmp_path)
     assert look_at_key(settings).state is FindingState.OK
-    load_secrets(None, tmp_path)
+    load_secrets(None, tmp_path, is_first=True)
     assert look_at_key(settings).state is FindingState.OK
     (tmp_path / KEY_FILE).chmod(0o644)
     assert look_at_key(settings).fix == f"chmod 600 {tmp_path / KEY_FILE}"
@@ -111,6 +117,34 @@ def test_the_data_directory_belongs_to_us_alone(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert look_at_directory(chosen(tmp_path / "file")).state is FindingState.PROBLEM
     assert look_at_space(tmp_path / "a" / "b").meaning.endswith(f"free at {tmp_path}.")
+
+
+def test_the_data_directory_is_said_with_the_service_that_runs_on_it(tmp_path: Path) -> None:
+    settings = chosen(tmp_path)
+    assert look_at_directory(settings).meaning == f"{tmp_path} can be written; no openslot serve runs on it."
+    with (tmp_path / "postgres.owner").open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert look_at_directory(settings).meaning == f"{tmp_path} can be written; openslot serve runs on it."
+    with_another_database = chosen(tmp_path, database_url="postgresql://db/x")
+    assert look_at_directory(with_another_database).meaning == f"{tmp_path} can be written."
+    elsewhere = look_at_directory(chosen(tmp_path / "later"))
+    assert elsewhere.meaning.endswith("If Openslot runs on this machine, it uses another directory.")
+
+
+def test_what_others_say_does_not_end_a_sentence_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(_: SmtpMailer) -> None:
+        raise MailDeferred("The mail server refuses the login: 535 Authentication failed.")
+
+    monkeypatch.setattr(SmtpMailer, "check", refuse)
+    settings = chosen(tmp_path, smtp_url="smtp://ann:pw@mail.example:587", mail_from="a@mail.example")
+
+    assert "Authentication failed. Emails are retried" in look_at_mail(settings).meaning
+
+
+def test_the_version_is_named_with_its_commit(tmp_path: Path) -> None:
+    first = next(look_at_machine(chosen(tmp_path)))
+
+    assert (first.name, first.meaning) == ("version", f"Openslot {describe_version()}.")
 
 
 ELSEWHERE = {"database_url": "postgresql://db.example/openslot", "secret_key": "k" * 40}
@@ -257,7 +291,8 @@ async def test_a_database_that_is_ahead_is_looked_through_with_a_warning(setting
     found = await inside(settings)
     assert found["migrations"].state is FindingState.WARNING
     assert found["migrations"].meaning == (
-        "A newer version of Openslot has used the database: 9999_future.sql. This version works with it."
+        "A newer version of Openslot has used the database, which is ahead by 1 migration, the last is 9999_future. "
+        "This version works with it."
     )
     assert "administrator" in found
 

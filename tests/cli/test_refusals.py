@@ -1,15 +1,17 @@
 """What can't be started ends with one clear sentence, a code and nothing left running."""
 
+import json
 import socket
 from pathlib import Path
 
 import asyncpg
 import pytest
 
-from openslot.core.secrets import ACCESS, RESTORE
+from openslot.core.build import describe_version
+from openslot.core.secrets import ACCESS, KEY_FILE, RESTORE, read_key_file
 from tests.cli import stub_postgres
 from tests.cli.support import sentence
-from tests.support.databases import database_at
+from tests.support.databases import EMPTY, database_at, new_database
 from tests.support.installation import Installation, installed
 
 
@@ -49,7 +51,7 @@ def test_a_secret_key_that_is_no_text(empty: Installation, postgres: str, comman
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("OPENSLOT_PORT", "http", "OPENSLOT_PORT is wrong: Expected `int`, got `str`."),
+        ("OPENSLOT_PORT", "http", "OPENSLOT_PORT is wrong: it must be a whole number from 0 to 65535."),
         ("DATABASE_URL", "postgresql://u:p@nowhere.invalid/db", "reached at postgresql://u:…@nowhere.invalid/db: "),
         ("DATABASE_URL", "postgresql://u:p@127.0.0.1:1/db", "reached at postgresql://u:…@127.0.0.1:1/db: "),
     ],
@@ -57,6 +59,12 @@ def test_a_secret_key_that_is_no_text(empty: Installation, postgres: str, comman
 def test_a_setting_that_leads_nowhere(empty: Installation, name: str, value: str, words: str) -> None:
     empty.environment[name] = value
     assert words in sentence(empty, "serve")
+
+
+@pytest.mark.parametrize("port", ["abc", "-1", "70000", "8.5"])
+def test_an_option_is_refused_in_the_words_of_its_setting(empty: Installation, port: str) -> None:
+    said = sentence(empty, "web", "--port", port)
+    assert said == "OPENSLOT_PORT is wrong: it must be a whole number from 0 to 65535."
 
 
 def test_a_key_that_is_too_short(empty: Installation, postgres: str) -> None:
@@ -94,6 +102,7 @@ async def test_a_database_whose_migrations_were_others(
     await connection.execute("update migrations set checksum = 'edited' where name = '0001_baseline_core.sql'")
     await connection.close()
     empty.environment["DATABASE_URL"] = database_url
+    read_key_file(empty.data_dir / KEY_FILE)
     assert sentence(empty, *command) == (
         "The migration 0001_baseline_core.sql was changed after it had been applied. Restore the original file."
     )
@@ -111,6 +120,44 @@ async def test_a_database_where_nothing_may_be_made(empty: Installation, postgre
         await connection.execute("drop role stranger")
         await connection.close()
     assert said == "The database can't be migrated: permission denied for schema public."
+
+
+OTHERS = [
+    ("create table migrations (id serial, migration text, batch int)", "migrations"),
+    ("create table a (id int); create table b (id int); create table c (id int); create table d (id int)", "a, b, c "),
+]
+
+
+@pytest.mark.parametrize("command", ["serve", "web", "worker", "migrate", "user list"])
+@pytest.mark.parametrize(("made", "named"), OTHERS)
+async def test_a_database_of_another_program(
+    empty: Installation, postgres: str, command: str, made: str, named: str
+) -> None:
+    async with new_database(postgres, EMPTY) as url:
+        connection = await asyncpg.connect(url)
+        await connection.execute(made)
+        empty.environment["DATABASE_URL"] = url
+        said = sentence(empty, *command.split())
+        tables = await connection.fetchval("select count(*) from pg_tables where schemaname = 'public'")
+        await connection.close()
+    assert said.startswith(f"The database has tables of another program: {named}")
+    assert said.endswith("name it in DATABASE_URL. Nothing was changed.")
+    assert tables == made.count("create table")
+
+
+@pytest.mark.parametrize("command", ["web", "worker"])
+def test_a_process_says_in_one_line_what_it_is_and_what_nothing_reads(empty: Installation, command: str) -> None:
+    nowhere = {"DATABASE_URL": "postgresql://u:secret@127.0.0.1:1/db", "OPENSLOT_LOG_LEVEL": "info"}
+    empty.environment.update(nowhere, OPENSLOT_PROT="1", OPENSLOT_SMPT_URL="x")
+    _, _, err = empty.run(command)
+    said = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
+
+    assert [(each["variable"], each["did_you_mean"]) for each in said if "variable" in each] == [
+        ("OPENSLOT_PROT", "OPENSLOT_PORT"),
+        ("OPENSLOT_SMPT_URL", "OPENSLOT_SMTP_URL"),
+    ]
+    (began,) = (each for each in said if each["event"] == f"{command} starts")
+    assert (began["version"], began["database"]) == (describe_version(), "postgresql://u:…@127.0.0.1:1/db")
 
 
 def test_a_refusal_names_what_is_wrong_with_each_field(home: Installation) -> None:

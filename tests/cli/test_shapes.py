@@ -91,7 +91,7 @@ ON_THE_SHAPE = {
 @pytest.fixture
 def cli(settings: Settings, command_line: Run) -> Callable[..., int]:
     """Run a command, and return its exit code."""
-    load_secrets(None, settings.data_dir)
+    load_secrets(None, settings.data_dir, is_first=True)
     return lambda *words: command_line(*words).exit_code
 
 
