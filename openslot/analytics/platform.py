@@ -18,10 +18,12 @@ from openslot.analytics.operations import KEPT_FOR
 from openslot.core.actor import SYSTEM
 from openslot.core.errors import NotFound
 from openslot.core.work import Periodic, Work
+from openslot.jobs.each import serve_each
 
 # Longer than any transaction, and than clocks may differ.
 CLOSED_AFTER = timedelta(hours=1)
 DAYS_A_RUN = 400
+KEEP_DAYS = "analytics.keep_days"
 BOOKING_FIGURES = ("bookings", "cancellations", "meetings", "no_shows")
 MONEY_FIGURES = ("received", "refunded", "payments")
 # Which migration records what: what happened before is not known.
@@ -97,10 +99,13 @@ async def keep_days(work: Work) -> str:
     """Count days that are over and not kept yet, and days of which something has changed since."""
     until = (work.now.astimezone(UTC) - CLOSED_AFTER).date() - timedelta(days=1)
     days = await daily_store.list_uncounted(work.db, until=until, limit=DAYS_A_RUN)
-    for on in days:
+
+    async def count(on: date) -> None:
         async with work.runtime.transaction(SYSTEM) as counting:
             await daily_store.lock_days(counting.db)
             await daily_store.count_day(counting.db, on, now=counting.now)
+
+    await serve_each(work, KEEP_DAYS, days, count)
     return f"{len(days)} days counted"
 
 
@@ -108,4 +113,4 @@ def _begin(on: date) -> datetime:
     return datetime.combine(on, time(), UTC)
 
 
-PLATFORM_JOBS = (Periodic(name="analytics.keep_days", expression="11 * * * *", run=keep_days, transaction="none"),)
+PLATFORM_JOBS = (Periodic(name=KEEP_DAYS, expression="11 * * * *", run=keep_days, transaction="none"),)

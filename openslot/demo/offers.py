@@ -18,6 +18,7 @@ MARAS_WEEK: WeeklyHours = (SPLIT_DAY, SPLIT_DAY, SPLIT_DAY, SPLIT_DAY, MORNINGS,
 VIDEO = models.Location(models.LocationKind.VIDEO_LINK, "https://meet.harbor.example/mara")
 INTRO_CALL = {
     "description": "Half an hour to see whether we fit. Bring one question you really want answered.",
+    "color": "#7c3aed",
     "location": VIDEO,
     "buffer_after": 15,
     "slot_interval_minutes": 15,
@@ -32,7 +33,7 @@ INTRO_CALL = {
 CONSULTATION = {
     "description": "An hour on your hardest question.",
     "color": "#b45309",
-    "location": models.Location(models.LocationKind.PHONE),
+    "location": models.Location(models.LocationKind.PHONE, asks=models.LocationAsks.PHONE),
     "buffer_before": 10,
     "buffer_after": 10,
     "min_notice_minutes": 24 * 60,
@@ -98,5 +99,5 @@ def _wanted(work: Work, schedule: Schedule) -> list[models.EventType]:
         replace(intro, **INTRO_CALL),
         replace(consultation, **CONSULTATION),
         replace(workshop, **GROUP_WORKSHOP),
-        replace(partner, description="For those who work with us.", location=VIDEO, is_private=True),
+        replace(partner, description="For those who work with us.", color="#be123c", location=VIDEO, is_private=True),
     ]

@@ -11,7 +11,7 @@ from openslot.core.config import Settings
 from openslot.core.connecting import hide_password
 from openslot.core.db import Db
 from openslot.core.errors import StartupError
-from openslot.core.migrate import ahead_migrations, connect, direct_url, missing_migrations, read_clock
+from openslot.core.migrate import ahead_migrations, connect, describe_ahead, direct_url, missing_migrations, read_clock
 from openslot.core.profiles import request_profile
 from openslot.core.reading import AHEAD, BOUND, FAULTS, describe, find_fault, make_standby_pool, measure_lag
 from openslot.core.sealing import opens_all
@@ -20,7 +20,15 @@ from openslot.core.times import iso
 from openslot.core.work import Wiring, system_clock
 from openslot.doctor.finding import Finding, FindingState, ok, problem, warning
 from openslot.flags.switch_store import list_status
-from openslot.jobs.health import LATE_AFTER, count_effects, count_unknown, count_workers, list_health
+from openslot.jobs.health import (
+    LATE_AFTER,
+    count_effects,
+    count_failed_items,
+    count_unknown,
+    count_workers,
+    list_failed_items,
+    list_health,
+)
 from openslot.jobs.store import count_late
 from openslot.messaging import connection_store as messaging
 from openslot.payments.connection_store import list_failing
@@ -28,6 +36,7 @@ from openslot.teams.ledger_store import count_wrong_credits
 
 CLOCKS_MAY_DIFFER = timedelta(seconds=2)
 CLOCKS_MUST_NOT_DIFFER = timedelta(seconds=30)
+MOST_TOLD = 5
 
 
 async def look_at_database(chosen: Settings, wiring: Wiring, *, is_asleep: bool) -> list[Finding]:
@@ -111,7 +120,8 @@ async def _look_at_shape(connection: asyncpg.Connection) -> Finding:
         meaning = f"Not applied yet, so this version does not work with the database: {', '.join(missing)}."
         return problem("migrations", meaning, "openslot migrate")
     if ahead := await ahead_migrations(connection):
-        meaning = f"A newer version of Openslot has used the database: {', '.join(ahead)}. This version works with it."
+        newer = f"A newer version of Openslot has used the database, which is ahead by {describe_ahead(ahead)}."
+        meaning = f"{newer} This version works with it."
         return warning("migrations", meaning, "Install the newer version here too")
     return ok("migrations", "The database is up to date.")
 
@@ -148,6 +158,7 @@ async def _look_at_life(connection: asyncpg.Connection, wiring: Wiring, *, is_as
     for finding in await _look_at_effects(connection, wiring, now):
         yield finding
     yield await _look_at_periodic(connection, wiring, now, is_running=bool(workers))
+    yield await _look_at_failed_items(connection)
     yield await _look_at_messaging(connection)
     yield await _look_at_bookings(connection, now)
     yield await _look_at_credits(connection)
@@ -197,6 +208,20 @@ async def _look_at_periodic(
         meaning = f"More than 5 minutes late, so the workers are overloaded or stuck: {', '.join(late)}."
         return warning("periodic jobs", meaning, "openslot worker")
     return ok("periodic jobs", f"{len(runs)} of {len(jobs)} have run, none failed.")
+
+
+async def _look_at_failed_items(connection: asyncpg.Connection) -> Finding:
+    counts = await count_failed_items(connection)
+    if not counts:
+        return ok("single items", "No job has failed for one of those that it serves.")
+    told = "; ".join(
+        f"{each.job} for {each.item}, {each.failures} times since {iso(each.first_at)}: {each.error}"
+        for each in await list_failed_items(connection, limit=MOST_TOLD)
+    )
+    more = sum(counts.values()) - MOST_TOLD
+    meaning = f"Failed for some, while others went on: {told}{f'; and {more} more' if more > 0 else ''}."
+    fix = "Find the error in the log of worker and web; each is tried again at the job's next run"
+    return problem("single items", meaning, fix)
 
 
 async def _look_at_messaging(connection: asyncpg.Connection) -> Finding:

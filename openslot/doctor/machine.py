@@ -6,18 +6,17 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
-from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from dotenv import dotenv_values
-
 from openslot.backups.create import backups_directory, find_backups
-from openslot.core.config import SECRET, Settings, environment_name, file_variable
-from openslot.core.embedded import has_cluster
+from openslot.core.build import describe_version
+from openslot.core.config import Settings, environment_name
+from openslot.core.embedded import has_cluster, has_owner
+from openslot.core.environment import find_unknown
 from openslot.core.errors import StartupError
-from openslot.core.outages import FULL, read_free
+from openslot.core.outages import FULL, read_free, reason
 from openslot.core.outbound import Outbound
 from openslot.core.secrets import KEY_FILE, load_secrets
 from openslot.core.work import system_clock
@@ -40,6 +39,7 @@ CALENDARS = {
 
 def look_at_machine(chosen: Settings) -> Iterator[Finding]:
     """Run every check that needs no database."""
+    yield ok("version", f"Openslot {describe_version()}.")
     yield look_at_directory(chosen)
     yield look_at_key(chosen)
     yield look_at_space(chosen.data_dir)
@@ -54,13 +54,11 @@ def look_at_machine(chosen: Settings) -> Iterator[Finding]:
 
 def find_unknown_variables(environ: Mapping[str, str] = os.environ, dotenv: Path = Path(".env")) -> Finding:
     """List variables that nothing reads; most of them are misspelled."""
-    known = {environment_name(field) for field in Settings.__struct_fields__} | set(map(file_variable, SECRET))
-    given = {name for name in (*environ, *dotenv_values(dotenv)) if name.startswith("OPENSLOT_")}
-    unknown = sorted(given - known)
+    unknown = find_unknown(environ, dotenv)
     names = ", ".join(unknown)
     if not unknown:
         return ok("variables", "Every OPENSLOT_ variable is known.")
-    guesses = [guess for name in unknown for guess in get_close_matches(name, known, n=1)]
+    guesses = [guess for guess in unknown.values() if guess is not None]
     meant = f" Did you mean {', '.join(guesses)}?" if guesses else ""
     is_exported = all(name in environ for name in unknown)
     fix = f"unset {' '.join(unknown)}" if is_exported else f"Correct or remove them in {dotenv}: {names}"
@@ -71,12 +69,16 @@ def look_at_directory(chosen: Settings) -> Finding:
     """Check whether the data directory can be written, and only by us if anything of value is kept in it."""
     data_dir = chosen.data_dir
     if not data_dir.exists():
-        return warning("data directory", f"{data_dir} does not exist; the first start creates it.", "openslot serve")
+        where = f"{data_dir.absolute()} does not exist; the first start creates it."
+        meaning = f"{where} If Openslot runs on this machine, it uses another directory."
+        return warning("data directory", meaning, "openslot serve, or: openslot --data-dir DIRECTORY doctor")
     if not data_dir.is_dir() or not os.access(data_dir, os.W_OK | os.X_OK):
         meaning = f"{data_dir} can't be written, so neither the database nor a backup can be stored there."
         return problem("data directory", meaning, f"chown -R $(whoami) {data_dir}")
     if not data_dir.stat().st_mode & stat.S_IWOTH:
-        return ok("data directory", f"{data_dir.absolute()} can be written.")
+        # Beside a database of its own, `serve` leaves no trace there.
+        user = "" if chosen.database_url else f"; {'' if has_owner(data_dir) else 'no '}openslot serve runs on it"
+        return ok("data directory", f"{data_dir.absolute()} can be written{user}.")
     kept = ", ".join(_list_kept(chosen))
     if not kept:
         # Kubernetes makes an empty directory for everyone to write, and it does not belong to us.
@@ -188,7 +190,7 @@ def look_at_mail(chosen: Settings) -> Finding:
     try:
         asyncio.run(SmtpMailer(chosen.smtp_url.server, answer_within=MAIL_ANSWERS_WITHIN).check())
     except MailDeferred as fault:
-        meaning = f"{chosen.smtp_url!r}: {fault}. Emails are retried for about 24 hours, then they fail."
+        meaning = f"{chosen.smtp_url!r}: {reason(fault)}. Emails are retried for about 24 hours, then they fail."
         return problem("mail", meaning, "Correct OPENSLOT_SMTP_URL, or start the mail server")
     return ok("mail", f"{chosen.smtp_url!r} responds and accepts the login.")
 
@@ -202,7 +204,7 @@ def look_at_oidc(chosen: Settings) -> Finding:
         asyncio.run(_read(chosen))
     except OidcUnreachable as fault:
         fix = "Correct OPENSLOT_OIDC_ISSUER; for a provider in a private network, OPENSLOT_OUTBOUND_ALLOW too"
-        return problem("oidc", f"Nobody can sign in with {chosen.oidc_name}: {fault.reason}.", fix)
+        return problem("oidc", f"Nobody can sign in with {chosen.oidc_name}: {fault.reason.rstrip('.')}.", fix)
     return ok(
         "oidc", f"{provider.issuer} responds. The redirect URI that is registered there must be {provider.redirect_uri}"
     )
@@ -226,7 +228,7 @@ def look_at_client(chosen: Settings, vendor: OAuthVendor) -> Finding:
         asyncio.run(_try_client(chosen, client))
     except OAuthUnreachable as fault:
         fix = f"Correct {' and '.join(names)}; {page} has each step"
-        return problem(vendor, f"Nobody can connect {calendars}: {fault.reason}.", fix)
+        return problem(vendor, f"Nobody can connect {calendars}: {fault.reason.rstrip('.')}.", fix)
     meaning = f"{client.name} knows the client. The redirect URI that is registered there must be {client.redirect_uri}"
     return ok(vendor, meaning)
 

@@ -23,7 +23,7 @@ def run(command: Callable[[], object]) -> None:
     except Refusal as fault:
         _stop("".join([fault.message, *(f"\n  {field} {words}" for field, words in (fault.details or {}).items())]))
     except OSError as fault:
-        _stop(f"{fault.strerror or fault}{f': {fault.filename}' if fault.filename else ''}.")
+        _stop(f"{(fault.strerror or str(fault)).rstrip('.')}{f': {fault.filename}' if fault.filename else ''}.")
 
 
 def _stop(words: str) -> None:

@@ -49,7 +49,7 @@ async def _initialize(settings: Settings, *, demo: bool) -> FirstStart:
     from openslot.processes.runtimes import check_secrets
     from openslot.runtime import open_runtime
 
-    check_secrets(settings)
+    await check_secrets(settings)
     await bring_up_to_date(direct_url(settings))
     async with open_runtime(settings) as runtime, runtime.transaction(OPERATOR) as work:
         if demo:

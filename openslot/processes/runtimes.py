@@ -7,8 +7,9 @@ from typing import TypeVar
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.log import set_up_logging
-from openslot.core.migrate import check_migrated, direct_url
+from openslot.core.migrate import check_migrated, connect, direct_url
 from openslot.core.profiles import COMMANDS, ConnectionProfile
+from openslot.core.sealing import is_sealed
 from openslot.core.secrets import load_secrets
 from openslot.core.work import Runtime, Wiring, Work
 from openslot.processes.environment import database, settings
@@ -30,10 +31,8 @@ def with_runtime(
     """Run a function in an open runtime, on a database that `prepare` has checked or migrated."""
     chosen = settings()
     set_up_logging(chosen)
-    with database(chosen) as ready:
-        check_secrets(ready)
-        with asyncio.Runner(loop_factory=new_loop) as runner:
-            return runner.run(_in_runtime(ready, do, prepare, wiring, profile))
+    with database(chosen) as ready, asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(_in_runtime(ready, do, prepare, wiring, profile))
 
 
 def with_work(do: Callable[[Work], Awaitable[T]], *, prepare: Prepare = check_migrated) -> T:
@@ -46,8 +45,13 @@ def with_work(do: Callable[[Work], Awaitable[T]], *, prepare: Prepare = check_mi
     return with_runtime(in_transaction, prepare=prepare)
 
 
-def check_secrets(chosen: Settings) -> None:
-    load_secrets(chosen.secret_key, chosen.data_dir)
+async def check_secrets(ready: Settings) -> None:
+    """Raise a `StartupError` without a usable secret key; only a database that never had one gets a new one."""
+    connection = await connect(direct_url(ready))
+    try:
+        load_secrets(ready.secret_key, ready.data_dir, is_first=not await is_sealed(connection))
+    finally:
+        await connection.close()
 
 
 async def check_runtime(ready: Settings) -> None:
@@ -59,6 +63,7 @@ async def check_runtime(ready: Settings) -> None:
 async def _in_runtime(
     ready: Settings, do: Callable[[Runtime], Awaitable[T]], prepare: Prepare, wiring: Wiring, profile: ConnectionProfile
 ) -> T:
+    await check_secrets(ready)
     await prepare(direct_url(ready))
     async with open_runtime(ready, wiring=wiring, profile=profile) as runtime:
         return await do(runtime)

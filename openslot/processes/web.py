@@ -49,12 +49,16 @@ def serve_web(settings: Settings, wiring: Wiring = WIRING) -> None:
     listener = listen(settings)
     with database(settings) as ready:
         set_up_logging(ready)
-        check_secrets(ready)
-        asyncio.run(bring_up_to_date(direct_url(ready), wiring.migrations))
-        asyncio.run(check_runtime(ready))
+        asyncio.run(_prepare(ready, wiring))
         if not IS_UNDER_NOHUP:
             signal.signal(signal.SIGHUP, _end)
         _Server(_config(ready, wiring)).run(sockets=[listener])
+
+
+async def _prepare(ready: Settings, wiring: Wiring) -> None:
+    await check_secrets(ready)
+    await bring_up_to_date(direct_url(ready), wiring.migrations)
+    await check_runtime(ready)
 
 
 def _config(settings: Settings, wiring: Wiring) -> uvicorn.Config:

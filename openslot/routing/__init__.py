@@ -243,7 +243,9 @@ class Declaration(Struct, frozen=True, kw_only=True):
     limit: RateLimit | None
     """Counted instead of the door's own limit."""
     retried_by: Callable[[Request], str | None] | None
-    """Whose retries are recognised, instead of the door's own rule."""
+    """Whose retries are recognised, by what they send, instead of the door's own rule."""
+    hide: Callable[[bytes], bytes] | None
+    """Takes what is secret out of a kept response for whoever may have guessed the key of the retry."""
     check: Check | None
     """Returns faults between query parameters that are valid one by one, by their names."""
     is_public: bool
@@ -274,6 +276,7 @@ def route(
     max_bytes: int | None = None,
     limit: RateLimit | None = None,
     retried_by: Callable[[Request], str | None] | None = None,
+    hide: Callable[[bytes], bytes] | None = None,
     check: Check | None = None,
     is_public: bool = False,
     settle: Settling | None = None,
@@ -304,6 +307,7 @@ def route(
             max_bytes=max_bytes,
             limit=limit,
             retried_by=retried_by,
+            hide=hide,
             check=check,
             is_public=is_public,
             settle=settle,

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from openslot.allowances.models import RefusedCost
 from openslot.core.errors import NotFound
 from openslot.core.events import EffectState
 from openslot.i18n import Text
@@ -27,6 +28,12 @@ class EffectKind(StrEnum):
     CRM = "crm"
     CONFERENCE = "conference"
     """The link of a video call."""
+    REFUND = "refund"
+    WAIT_LIST = "wait_list"
+    """The offer of what has become free."""
+    TEAM_CHAT = "team_chat"
+    ENDING = "ending"
+    """What ends with an account that is closed."""
     PAYMENTS = "payments"
     """The account that payments go to."""
     PAYMENT = "payment"
@@ -58,8 +65,12 @@ class TimelineEffect(Struct, frozen=True, kw_only=True):
 
     @property
     def is_shown(self) -> bool:
-        """Whether it says something to a host: a plan that was carried out is shown by what it planned."""
-        return not self.plans_others or self.state not in {EffectState.DONE, EffectState.SKIPPED}
+        """Whether it says something to a host: a plan that was carried out is shown by what it planned.
+
+        Only the host can know why no money went back, so that is shown as well.
+        """
+        hidden = {EffectState.DONE} if self.kind is EffectKind.REFUND else {EffectState.DONE, EffectState.SKIPPED}
+        return not self.plans_others or self.state not in hidden
 
 
 class FailedEffect(Struct, frozen=True, kw_only=True):
@@ -103,6 +114,8 @@ class Attention(Struct, frozen=True, kw_only=True):
     held: tuple[datetime, ...] = ()
     """The starts that are held, in order, if there are unusually many."""
     requests: Requests | None = None
+    refused: tuple[RefusedCost, ...] = ()
+    """What was refused within a day because an allowance was used up."""
 
 
 class EffectNotFound(NotFound):

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from openslot.allowances.models import CauseKind, Cost, RefusedCost
 from openslot.bookings.conferences import MAKE_LINK
+from openslot.bookings.pending import HAND_OUT
 from openslot.bookings.request_store import WAITS_FOR
 from openslot.conversations.models import MessageStatus
 from openslot.core.db import Db, Row
@@ -28,9 +30,16 @@ KINDS = {
     WRITE: EffectKind.CALENDAR,
     MAKE_LINK: EffectKind.CONFERENCE,
     crm.WRITE: EffectKind.CRM,
+    "payments.refund": EffectKind.REFUND,
+    HAND_OUT: EffectKind.WAIT_LIST,
+    "agents.tell_chat": EffectKind.TEAM_CHAT,
+    "payments.leave": EffectKind.ENDING,
+    "plans.cancel_orphans": EffectKind.ENDING,
 }
 # Reactions that only plan others, by the beginning of their names.
 PLANNERS = {
+    "assistants": EffectKind.MAIL,
+    "payments": EffectKind.REFUND,
     "mail": EffectKind.MAIL,
     "webhooks": EffectKind.WEBHOOK,
     "calendars": EffectKind.CALENDAR,
@@ -138,6 +147,10 @@ union all
 select 'unsent', l.host_id, 0, null, null, '', null, '', 0, l.told_at, l.told_at, null, null, l.pot, null, null
 from mail_limits_reached l where l.host_id = $1 and l.reached_at > $4::timestamptz - interval '24 hours'
 union all
+select 'refused', a.user_id, a.most, null, null, '', a.cause, '', a.refused, a.last_at, a.first_at, null, null, a.cost,
+       null, null
+from allowance_refusals a where a.user_id = $1 and a.last_at > $4::timestamptz - interval '24 hours'
+union all
 select 'request', $1, 0, null, null, '', null, '', count(*)::int, min(r.lapses_at), min(r.lapses_at), null, null, '',
        null, null
 from booking_requests r where {WAITS_FOR} having count(*) > 0
@@ -145,7 +158,7 @@ union all
 select 'held', h.* from (
     select c.id, 0, null::uuid, null, '', null, '', 0, c.expires_at, c.starts_at, null, null::uuid, '', null, null
     from users u join claims c on c.host_no = u.no and c.starts_at > $4 and c.active
-    where u.id = $1 and c.kind = 'hold' and c.expires_at > $4
+    where u.id = $1 and (c.kind = 'hold' and c.expires_at > $4 or c.kind = 'payment')
     union all
     select t.id, 0, null, null, '', null, '', 0, t.expires_at, c.starts_at, null, null, '', null, null
     from users u join claims c on c.host_no = u.no and c.starts_at > $4 and c.active
@@ -190,8 +203,20 @@ async def list_attention(db: Db, host_id: UUID, *, since: datetime, now: datetim
         unsent=tuple(
             UnsentMail(pot=MailPot(row["place"]), since=row["finished_at"]) for row in found.get("unsent", ())
         ),
+        refused=tuple(map(_to_refused, found.get("refused", ()))),
         held=held if len(held) >= MANY_HOLDS else (),
         requests=next((Requests(row["attempts"], row["finished_at"]) for row in found.get("request", ())), None),
+    )
+
+
+def _to_refused(row: Row) -> RefusedCost:
+    return RefusedCost(
+        cost=Cost(row["place"]),
+        cause=CauseKind(row["target"]),
+        refused=row["attempts"],
+        most=row["no"],
+        first_at=row["finished_at"],
+        last_at=row["next_try_at"],
     )
 
 
@@ -200,9 +225,16 @@ async def is_failed(db: Db, effect_id: UUID, host_id: UUID, booking_id: UUID | N
     return bool(await db.fetchval(IS_FAILED, effect_id, host_id, booking_id))
 
 
+def find_kind(reaction: str) -> tuple[EffectKind, bool]:
+    """Name what a reaction does as hosts know it, and tell whether it only plans others."""
+    if reaction in KINDS:
+        return KINDS[reaction], False
+    domain = reaction.partition(".")[0]
+    return PLANNERS.get(domain, EffectKind.OTHER), domain in PLANNERS
+
+
 def _to_effect(row: Row) -> TimelineEffect:
-    domain = row["reaction"].partition(".")[0]
-    kind = KINDS.get(row["reaction"]) or PLANNERS.get(domain, EffectKind.OTHER)
+    kind, plans_others = find_kind(row["reaction"])
     role, _, email = (row["target"] or "").partition(":")
     is_message = kind in MESSAGES
     state, status = EffectState(row["state"]), row.get("message_status")
@@ -211,7 +243,7 @@ def _to_effect(row: Row) -> TimelineEffect:
         event_id=row["event_id"],
         event_type=row["event_type"],
         kind=kind,
-        plans_others=row["reaction"] not in KINDS and domain in PLANNERS,
+        plans_others=plans_others,
         recipient=email or None if kind in MAILS or is_message else None,
         is_to_host=kind in MAILS and role == "host",
         place=role if is_message else row["place"],

@@ -19,6 +19,8 @@ from openslot.web import words
 from openslot.web.cookies import SESSION_COOKIE, check_csrf_token, read_cookie
 from openslot.web.pages import page, redirect, write_page
 
+# The first words of addresses that hosts hand to others.
+PUBLIC_WORDS = frozenset({"manage", "team", "wait-list"})
 SAFE = frozenset({"GET", "HEAD"})
 FOREIGN = Text("This form was sent from another site. Nothing was changed")
 TITLES = {
@@ -35,6 +37,7 @@ TITLES = {
 FOR_INVITEES = frozenset(
     {"host_not_found", "event_type_not_found", "booking_not_found", "link_used_up", "link_ended", "link_revoked"}
 )
+NOT_YOURS = Text("It does not exist any more, or it belongs to somebody else. Look for it in your lists.")
 NO_PAGE = Text("Nothing can be booked at this address. Check the link, or ask the person who sent it to you.")
 # By the refusal's code, for cases where what to do matters more than what happened.
 ADVICE = {
@@ -101,12 +104,18 @@ def refuse_with_page(refusal: Refusal, exchange: Exchange) -> Response:
         is_for_invitees=refusal.code in FOR_INVITEES,
         host_path=find_host_path(refusal, exchange),
         title=TITLES.get(status, TITLES[500]),
-        advice=ADVICE.get(refusal.code),
+        advice=_find_advice(refusal.code, exchange, is_inside=is_inside),
         message=refusal.sentence,
         wait=words.wait(wait) if wait is not None else None,
     )
     headers = {**shown.headers, "x-error-code": refusal.code, **headers_of(refusal)}
     return replace(shown, headers=headers, body=write_page(shown.body, exchange))
+
+
+def _find_advice(code: str, exchange: Exchange, *, is_inside: bool) -> Text | None:
+    """Say what to do next: hosts on pages of their own have no email or host to ask."""
+    is_own = is_inside and exchange.path.split("/")[1] in RESERVED - PUBLIC_WORDS
+    return NOT_YOURS if is_own and code in FOR_INVITEES else ADVICE.get(code)
 
 
 def find_host_path(refusal: Refusal, exchange: Exchange) -> str | None:

@@ -3,17 +3,25 @@
 from functools import lru_cache
 from urllib.parse import urlencode
 
+from openslot.access.models import Entry
 from openslot.accounts.models import ColorTheme, User
 from openslot.availability.reasons import WeekdayName
 from openslot.core.times import get_zone
+from openslot.flags.models import OutgoingChannel
 from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.i18n.languages import Hours, Locale, first_weekday_of, usual_hours
 from openslot.i18n.localization import format_minute
 from openslot.routing import READS
-from openslot.web.marks import choose_event_colors
+from openslot.web.marks import read_event_colors
 from openslot.web.words import City
 
+OUTGOING: dict[str, Text] = {
+    OutgoingChannel.SMS: Text("SMS"),
+    OutgoingChannel.WHATSAPP: Text("WhatsApp"),
+    OutgoingChannel.VOICE: Text("Voice calls"),
+    OutgoingChannel.EMAIL: Text("Email"),
+}
 SYSTEM = "system"
 THEMES = {SYSTEM: Text("System"), ColorTheme.LIGHT: Text("Light"), ColorTheme.DARK: Text("Dark")}
 HOURS: tuple[Hours, ...] = (24, 12)
@@ -28,7 +36,7 @@ def show_frame(exchange: Exchange, user: User, locale: Locale) -> dict[str, obje
     now = exchange.work.now if hasattr(exchange, "work") else exchange.runtime.clock()
     memberships = exchange.entry.memberships
     return {
-        "event_colors": choose_event_colors(exchange.entry.event_colors),
+        "event_colors": read_event_colors(exchange.entry.event_colors),
         "clock": Text("%(city)s, %(time)s", city=City(user.zone), time=now.astimezone(get_zone(user.zone)).time()),
         "organization_name": memberships[0].organization_name if len(memberships) == 1 else None,
         "preferences": list_preferences(user.theme, locale),
@@ -36,8 +44,15 @@ def show_frame(exchange: Exchange, user: User, locale: Locale) -> dict[str, obje
         "this_address": _write_address(exchange),
         "waiting_approvals": exchange.entry.waiting_approvals,
         "unread_threads": exchange.entry.unread_threads,
-        "stopped_channels": exchange.entry.stopped_channels,
+        "waiting_requests": exchange.entry.waiting_requests,
+        "stopped_channels": list_stopped(exchange.entry, user),
     }
+
+
+def list_stopped(entry: Entry, user: User) -> tuple[Text, ...]:
+    """Name the kinds of outgoing messages that are stopped and concern the reader."""
+    concerns_all = user.is_admin or entry.has_number
+    return tuple(OUTGOING[each] for each in entry.stopped_channels if concerns_all or each == OutgoingChannel.EMAIL)
 
 
 @lru_cache(maxsize=256)

@@ -11,6 +11,8 @@ from jinja2 import pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
+from openslot.core.text import fold_ascii
+from openslot.i18n import Text
 from openslot.web.static_files import assets, static_url
 
 SPRITE = "icons.svg"
@@ -18,6 +20,15 @@ SPRITE = "icons.svg"
 HUES = {"blue": 226, "violet": 262, "teal": 165, "amber": 36, "rose": 340}
 COLORS = (*HUES, "slate")
 GRAY = 0.15
+# What an event type can be given by hand: each looks on its host's pages like the one it is named after.
+EVENT_COLORS = {
+    "blue": (Text("Blue"), "#2563eb"),
+    "violet": (Text("Violet"), "#7c3aed"),
+    "teal": (Text("Teal"), "#0f766e"),
+    "amber": (Text("Amber"), "#b45309"),
+    "rose": (Text("Rose"), "#be123c"),
+    "slate": (Text("Slate"), "#525f6b"),
+}
 STATE_ICONS = {"good": "check", "warn": "warning", "bad": "x", "wait": "clock", "off": "x", "private": "key"}
 
 
@@ -50,33 +61,27 @@ def initials(name: str) -> str:
 
 def person_color(email: str) -> str:
     """Choose the color of a person by their address: the same on every page."""
-    return COLORS[crc32(email.strip().lower().encode()) % len(COLORS)]
+    return COLORS[crc32(fold_ascii(email.strip()).encode()) % len(COLORS)]
 
 
 @lru_cache(maxsize=512)
-def order_colors(color: str) -> tuple[str, ...]:
-    """List the six, the nearest to an event type's own color first, which is `#` and six digits."""
+def find_color(color: str) -> str:
+    """Find which of the six is nearest to an event type's own color, which is `#` and six digits."""
     red, green, blue = (int(color[at : at + 2], 16) / 255 for at in (1, 3, 5))
     hue, _, saturation = rgb_to_hls(red, green, blue)
-    nearest = sorted(HUES, key=lambda name: abs((hue * 360 - HUES[name] + 180) % 360 - 180))
-    return ("slate", *nearest) if saturation < GRAY else (*nearest, "slate")
+    return "slate" if saturation < GRAY else min(HUES, key=lambda name: abs((hue * 360 - HUES[name] + 180) % 360 - 180))
+
+
+def pick_color(event_types: tuple[str, ...]) -> str:
+    """Pick the color of a new event type: one that no other of the host's looks like, while there is one."""
+    taken = set(read_event_colors(event_types).values())
+    return next((value for name, (_, value) in EVENT_COLORS.items() if name not in taken), EVENT_COLORS["blue"][1])
 
 
 @lru_cache(maxsize=512)
-def choose_event_colors(event_types: tuple[str, ...]) -> Mapping[UUID, str]:
-    """Give a host's event types different ones of the six, as far as they reach, each as near to its own as possible.
-
-    An event type is written as its id and its color. The first that is nearest to one gets it.
-    """
-    wanted = {UUID(key): order_colors(f"#{color}") for key, _, color in (each.partition("#") for each in event_types)}
-    chosen: dict[UUID, str] = {}
-    for key, colors in wanted.items():
-        if colors[0] not in chosen.values():
-            chosen[key] = colors[0]
-    for key, colors in wanted.items():
-        if key not in chosen:
-            chosen[key] = next((color for color in colors if color not in chosen.values()), colors[0])
-    return chosen
+def read_event_colors(event_types: tuple[str, ...]) -> Mapping[UUID, str]:
+    """Read the colors of a host's event types, each of which is written as its id and its color."""
+    return {UUID(key): find_color(f"#{color}") for key, _, color in (each.partition("#") for each in event_types)}
 
 
 @pass_context

@@ -18,7 +18,7 @@ from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.account import NewPassword, check_trap, count_form, keep_address_private
 from openslot.web.pages import page, redirect
 
-PATH = "/settings/sessions"
+PATH, ACCESS = "/settings/sessions", "/settings/access"
 NOTICES = {"one": Text("The session was signed out."), "others": Text("All other sessions were signed out.")}
 HOUR = timedelta(hours=1)
 
@@ -108,7 +108,7 @@ async def reset_password(request: Request, work: Work, token: str, form: Form[Re
         await resets.reset_password(work, token, new=form.get().password)
     except InvalidResetLink:
         return _explain()
-    return redirect("/login?done=password")
+    return redirect(f"/login?done=password&next={ACCESS}")
 
 
 def _explain() -> Response:

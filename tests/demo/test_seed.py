@@ -38,6 +38,10 @@ async def test_what_is_seeded_works(client: httpx2.AsyncClient, runtime: Runtime
         form = {"email": sign_in.email, "password": sign_in.password}
         assert (await client.post("/login", data=form, follow_redirects=False)).status_code == 303
     listed = (await client.get("/api/v1/event-types", headers=headers)).json()
+    # Nobody is promised a call without a number.
+    promised = """select count(*) from event_types
+        where location ->> 'kind' = 'phone' and location ->> 'value' = '' and not location ? 'asks'"""
+    assert await runtime.pool.fetchval(promised) == 0
     assert {each.slug for each in seeded.event_types} <= {each["slug"] for each in listed["data"]}
     assert len(seeded.agent_keys) == 10
     assert await runtime.pool.fetchval("select sum(views) from page_views") > 1000

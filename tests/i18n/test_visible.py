@@ -7,7 +7,7 @@ import pytest
 
 import openslot
 from openslot.integrations.calendars.errors import CalendarFault
-from openslot.web.dashboard.rows import REASONS
+from openslot.web.dashboard.reasons import REASONS
 from tests.i18n import visible
 
 

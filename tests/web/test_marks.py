@@ -43,27 +43,32 @@ def test_a_person_has_the_same_color_however_their_address_is_written() -> None:
     ],
 )
 def test_an_event_type_has_the_color_nearest_to_its_own(color: str, nearest: str) -> None:
-    assert marks.order_colors(color)[0] == nearest
+    assert marks.find_color(color) == nearest
 
 
-def choose(*colors: str) -> list[str]:
-    chosen = marks.choose_event_colors(tuple(f"{UUID(int=no)}{color}" for no, color in enumerate(colors)))
-    return [chosen[UUID(int=no)] for no in range(len(colors))]
+def test_every_event_type_keeps_the_color_that_was_chosen_whatever_the_others_have() -> None:
+    keys = [UUID(int=no) for no in range(4)]
+    chosen = marks.read_event_colors(
+        tuple(f"{key}{color}" for key, color in zip(keys, ("#2563eb", "#2563eb", "#be123c", "#1d4ed8"), strict=True))
+    )
+
+    assert [chosen[key] for key in keys] == ["blue", "blue", "rose", "blue"]
 
 
-def test_event_types_of_similar_colors_get_different_ones() -> None:
-    assert choose("#2563eb", "#2563eb", "#1d4ed8") == ["blue", "violet", "teal"]
+def test_every_color_that_can_be_chosen_is_shown_as_itself() -> None:
+    assert [marks.find_color(color) for _, color in marks.EVENT_COLORS.values()] == list(marks.COLORS)
 
 
-def test_an_event_type_keeps_the_color_that_is_its_own_from_those_that_have_to_change() -> None:
-    assert choose("#2563eb", "#2563eb", "#7c3aed") == ["blue", "teal", "violet"]
+def test_a_new_event_type_gets_a_color_that_no_other_has() -> None:
+    first_five = [color for _, color in marks.EVENT_COLORS.values()][:5]
 
+    def pick(*colors: str) -> str:
+        return marks.pick_color(tuple(f"{UUID(int=no)}{color}" for no, color in enumerate(colors)))
 
-def test_more_event_types_than_colors_keep_the_nearest() -> None:
-    chosen = choose(*["#2563eb"] * 8)
-
-    assert sorted(chosen[:6]) == sorted(marks.COLORS)
-    assert chosen[6:] == ["blue", "blue"]
+    assert pick() == "#2563eb"
+    assert pick("#1d4ed8", "#ff0000") == "#7c3aed"
+    assert pick(*first_five) == "#525f6b"
+    assert pick(*first_five, "#808080") == "#2563eb"
 
 
 def test_every_color_has_its_class() -> None:

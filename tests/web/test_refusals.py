@@ -38,6 +38,21 @@ async def test_what_a_member_does_not_find_keeps_the_navigation(member: httpx2.A
         assert 'href="/">Go to your home page' in answer.text
 
 
+async def test_hosts_read_words_for_hosts_and_invitees_those_for_invitees(
+    member: httpx2.AsyncClient, client: httpx2.AsyncClient
+) -> None:
+    nobody = "0192e9a0-0000-7000-8000-000000000000"
+    own = [await member.get(path) for path in (f"/bookings/{nobody}", f"/event-types/{nobody}")]
+    public = [await member.get(path) for path in ("/manage/x.y", "/nobody-at-all/intro")]
+
+    for answer in own:
+        assert "It does not exist any more, or it belongs to somebody else." in answer.text
+        assert "your host" not in answer.text
+        assert "the person who sent it to you" not in answer.text
+    assert "to reach your host" in public[0].text
+    assert "the person who sent it to you" in public[1].text
+
+
 async def test_an_invitee_is_told_what_to_do_with_an_old_link(client: httpx2.AsyncClient) -> None:
     answer = await client.get("/manage/old-link")
 

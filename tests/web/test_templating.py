@@ -181,3 +181,20 @@ def test_names_are_defused_and_words_are_constants_in_every_template() -> None:
 )
 def test_what_a_template_must_not_forget_is_found(source: str, is_fault: bool) -> None:
     assert bool(faults_in(source)) == is_fault
+
+
+LANDMARK = re.compile(r"""<nav[^>]* aria-label="\{\{ _\('([^']+)'\) \}\}\"""")
+
+
+def test_no_navigation_of_a_page_is_called_like_one_of_the_frame_around_it() -> None:
+    frame = set(LANDMARK.findall((TEMPLATES / "layout/app.html").read_text()))
+    others = {
+        (path.relative_to(TEMPLATES).as_posix(), name)
+        for path in TEMPLATES.rglob("*.html")
+        if path.name != "app.html"
+        for name in LANDMARK.findall(path.read_text())
+    }
+
+    assert len(frame) == 2
+    assert {each for each in others if each[1] in frame} == set()
+    assert ("dashboard/lists.html", "Pages") in others

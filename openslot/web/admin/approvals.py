@@ -70,7 +70,9 @@ async def describe_outcome(work: Work, reader: User, approval: Approval) -> Outc
 
 
 async def list_closing(work: Work, reader: User, user: User) -> OutcomePreview:
-    found = await bookings.list_agenda(work, user, AgendaFilter(view=AgendaView.UPCOMING), limit=MAX_BOOKINGS)
+    found = await bookings.list_agenda(
+        work, user, AgendaFilter(view=AgendaView.UPCOMING, of_teams=True), limit=MAX_BOOKINGS
+    )
     return OutcomePreview(
         sentences=(
             Text("%(name)s can no longer sign in, and the booking page and the API keys stop working.", name=user.name),

@@ -15,15 +15,13 @@ from openslot.flags.models import ALL, ALL_CHANNELS, MessagingStop, OutgoingChan
 from openslot.i18n import PluralText, Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.admin.change_log import log_platform
-from openslot.web.dashboard.rows import REASONS
+from openslot.web.dashboard.reasons import REASONS
+from openslot.web.frame import OUTGOING
 from openslot.web.pages import page, redirect
 
 HERE = "/admin/messaging"
 CHANNELS: dict[str, Text] = {
-    OutgoingChannel.SMS: Text("SMS"),
-    OutgoingChannel.WHATSAPP: Text("WhatsApp"),
-    OutgoingChannel.VOICE: Text("Voice calls"),
-    OutgoingChannel.EMAIL: Text("Email"),
+    **OUTGOING,
     ALL: Text("SMS, WhatsApp and voice calls"),
 }
 NOTICES = {

@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct, structs
 
-from openslot import __version__
 from openslot.accounts.models import User
 from openslot.backups.create import backups_directory, create_backup, find_backups
 from openslot.change_log.models import ChangeAction
+from openslot.core.build import describe_version
 from openslot.core.config import SECRET, Networks, Settings, environment_name
 from openslot.core.dollars import Dollars, DollarsByName
 from openslot.core.errors import NotFound, StartupError
@@ -118,7 +118,7 @@ async def _system_page(work: Work, user: User, *, problem: str | None = None) ->
         status=503 if problem else 200,
         notices=NOTICES,
         problem=problem,
-        version=__version__,
+        version=describe_version(),
         findings=findings,
         states=STATES,
         backups=backups,

@@ -13,7 +13,12 @@ from openslot.availability.errors import SlotUnavailable
 from openslot.availability.models import ByPage, ByTeamPage
 from openslot.bookings import series
 from openslot.bookings.email_proofs import book_proven
-from openslot.bookings.errors import EmailVerificationRequired, InviteeLimitReached, PaymentUnavailable
+from openslot.bookings.errors import (
+    EmailCodeNotSent,
+    EmailVerificationRequired,
+    InviteeLimitReached,
+    PaymentUnavailable,
+)
 from openslot.bookings.models import BookingWanted, EmailProof
 from openslot.bookings.public_api import booking_limit
 from openslot.core import markdown
@@ -215,6 +220,9 @@ async def _ask_again(context: PageContext, form: Form[forms.BookingForm], refusa
     options, own = with_zone(context.options, form["tz"]), forms.read_id(form["hold"])
     picked = await forms.pick_start(context.work, context.which, options, start, without=own)
     warnings = list_warnings(refusal, picked.is_open)
+    was_sent = isinstance(refusal, EmailVerificationRequired) and not isinstance(refusal, EmailCodeNotSent)
+    if was_sent and not sends_mail(context.work.runtime):
+        warnings = (Text("This site sends no emails yet, so the code stays in its mailbox. Ask your host for it."),)
     shown = _show(context, picked, form=form, status=status, refused=refusal.code, warnings=warnings)
     return replace(shown, headers={**shown.headers, **headers_of(refusal)})
 
@@ -289,7 +297,7 @@ async def show_host(work: Work, request: Request, username: str) -> Response:
         brand=host.brand,
         photo=photo_path(host.photo),
         host=host,
-        text=markdown.render(host.welcome) if host.welcome else None,
+        text=markdown.render(host.welcome, shows_addresses=host.brand.is_new(now=work.now)) if host.welcome else None,
         preview=preview_host(work, host.name, host.username),
         offers=offers,
     )

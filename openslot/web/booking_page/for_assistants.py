@@ -1,6 +1,7 @@
 """Public pages as Markdown and JSON: which is asked for, what is said of an event type, and how to book."""
 
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 from enum import Enum
 from functools import lru_cache
@@ -36,6 +37,8 @@ from openslot.integrations.mail.operations import sends_mail
 from openslot.payments.words import describe_policy, show_amount
 from openslot.public_tools.booking import PATH as TOOLS_PATH
 from openslot.routing import Request, Response, get
+from openslot.teams.hosting import list_public
+from openslot.teams.operations import get_team_by_slug
 from openslot.web.booking_page.options import Options, read_options
 
 MARKDOWN = "text/markdown; charset=utf-8"
@@ -250,12 +253,28 @@ async def write_host(work: Work, username: str, wanted: Format) -> Response:
         page = await get_host_page(work, username.removesuffix(wanted.suffix))
     except NotFound as refusal:
         return write_refusal(refusal, wanted)
-    page_url = f"{work.runtime.settings.public_url}/{page.username}"
+    return _write_offers(work, wanted, show_host(page), page.event_types, welcome=page.welcome)
+
+
+async def write_team(work: Work, slug: str, wanted: Format) -> Response:
+    """Write a team's page for an assistant, as a host's."""
+    try:
+        team = await get_team_by_slug(work, slug.removesuffix(wanted.suffix))
+    except NotFound as refusal:
+        return write_refusal(refusal, wanted)
+    shown = ShownHost(name=team.name, username=f"team/{team.slug}", timezone=team.zone)
+    return _write_offers(work, wanted, shown, await list_public(work, team))
+
+
+def _write_offers(
+    work: Work, wanted: Format, host: ShownHost, event_types: Sequence[EventType], *, welcome: str | None = None
+) -> Response:
+    page_url = f"{work.runtime.settings.public_url}/{host.username}"
     if wanted is Format.JSON:
-        offered = [show_offered(each) for each in page.event_types]
-        return _send_json(HostForAssistants(host=show_host(page), event_types=offered, page_url=page_url))
-    offers = [(each, _list_facts(each, page.name)) for each in page.event_types]
-    return _send_markdown("host.md", host=page, offers=offers, page_url=page_url)
+        offered = [show_offered(each) for each in event_types]
+        return _send_json(HostForAssistants(host=host, event_types=offered, page_url=page_url))
+    offers = [(each, _list_facts(each, host.name)) for each in event_types]
+    return _send_markdown("host.md", host=host, welcome=welcome, offers=offers, page_url=page_url)
 
 
 async def write_offer(work: Work, request: Request, which: ByPage | ByTeamPage, wanted: Format) -> Response:

@@ -16,7 +16,7 @@ from openslot.bookings.errors import (
     BookingNotFound,
     RescheduleByHostOnly,
 )
-from openslot.bookings.links import read_manage_token
+from openslot.bookings.links import manage_url, read_manage_token
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Host, Status, show_reason
 from openslot.bookings.public_api import booking_limit
 from openslot.bookings.rules import can_change, name_wanted_time
@@ -31,6 +31,8 @@ from openslot.http.errors import headers_of, status_of
 from openslot.i18n import Text
 from openslot.integrations.mail.calendar_entry import google_url, outlook_url
 from openslot.integrations.mail.letters import describe_meeting
+from openslot.integrations.mail.models import MailKind
+from openslot.integrations.mail.operations import is_told
 from openslot.payments import rules
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page import forms, paying, requested
@@ -46,6 +48,7 @@ HEADINGS = {
     "cancelled": Text("Your meeting is cancelled"),
     "stopped": Text("You get no more messages about this meeting"),
 }
+TOLD_BY = {"booked": MailKind.CONFIRMATION, "rescheduled": MailKind.RESCHEDULE}
 CANCELLED, OVER, UPCOMING = Text("This meeting is cancelled"), Text("This meeting is over"), Text("Your meeting")
 
 
@@ -78,10 +81,13 @@ async def show_booking(
         path=path,
         heading=HEADINGS.get(done) or (CANCELLED if is_cancelled else UPCOMING if is_on else OVER),
         done=done,
+        is_unmailed=done in TOLD_BY and not await is_told(work, booking, TOLD_BY[done]),
+        manage_url=manage_url(work.runtime, booking.id),
         booking=booking,
         reason=show_reason(booking.cancel_reason) if booking.cancel_reason else None,
         is_on=is_on,
         target=target,
+        shows_addresses=meeting.shows_addresses,
         messages_to=consent.phone if consent else None,
         is_own=viewer is not None and viewer.id == booking.host_id and viewer.email == booking.invitee_email,
         host=host,
@@ -263,6 +269,9 @@ async def _pick(managed: Managed, start: str = "") -> forms.Picked:
     which, own = name_wanted_time(booking, managed.details.event_type), booking.seat_id or booking.claim_id
     zone, chosen = get_zone(booking.invitee_zone), read_start(start) or options.start
     if chosen is None:
+        if options.on is None and options.month is None:
+            # Around the time that it has, where people look for another one.
+            options = replace(options, on=booking.starts_at.astimezone(options.zone or zone).date())
         return await forms.pick_month(
             managed.work, which, options, zone=zone, without=own, apart_from=booking.starts_at
         )

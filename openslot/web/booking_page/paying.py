@@ -16,6 +16,7 @@ from openslot.bookings.models import Booking, BookingDetails, BookingWanted, Hos
 from openslot.bookings.public_api import booking_limit
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Conflict, RateLimited, Refusal, require
+from openslot.core.text import fold_ascii
 from openslot.core.times import get_zone, iso
 from openslot.core.work import Runtime, Work
 from openslot.event_types.models import Money
@@ -37,7 +38,6 @@ READ_WITHIN = 6.0
 """How many seconds a page waits for the payment provider, before it shows what is known."""
 WAITS, WAIT = 20, 0.1
 """How often, and for how many seconds, a form that is sent twice waits for its first copy."""
-UNDER_WAY = {PaymentState.OPENING, PaymentState.OPEN, PaymentState.PROCESSING}
 HEADINGS = {
     "open": Text("Pay to confirm your booking"),
     "processing": Text("Your payment is being processed"),
@@ -72,7 +72,7 @@ class SentForm(Struct, frozen=True, kw_only=True):
     def read_request(self, wanted: BookingWanted) -> idempotency.RetriedRequest | None:
         if self.key is None:
             return None
-        caller = f"{wanted.invitee.email.lower()}\0{iso(wanted.starts_at)}\0{wanted.which.minutes or ''}"
+        caller = f"{fold_ascii(wanted.invitee.email)}\0{iso(wanted.starts_at)}\0{wanted.which.minutes or ''}"
         return idempotency.read_request(caller=caller, method="POST", path=self.path, key=str(self.key), body=b"")
 
 
@@ -144,8 +144,8 @@ async def show_unpaid(work: Work, request: Request, token: str) -> Response:
     booking_id = read_manage_token(work.runtime, token)
     payment = require(await payments.find_of_booking(work, booking_id), BookingNotFound)
     options = read_options(request)
-    if payment.state in UNDER_WAY or options.done == "booked":
-        payment = await _read_anew(work.runtime, payment)
+    if payment.state.is_under_way or options.done == "booked":
+        payment = await _look(work.runtime, payment)
     found = await bookings.find_pending_with_host(work, booking_id)
     if found is None:
         # The money has come just now.
@@ -169,10 +169,10 @@ async def give_up(work: Work, request: Request, token: str) -> Response:
     return redirect(manage_path(work, booking_id, options, done=""))
 
 
-async def _read_anew(runtime: Runtime, payment: StoredPayment) -> StoredPayment:
+async def _look(runtime: Runtime, payment: StoredPayment) -> StoredPayment:
     try:
         async with asyncio.timeout(READ_WITHIN):
-            return await payments.read_anew(runtime, payment.id)
+            return await payments.look(runtime, payment)
     except (TimeoutError, PaymentUnavailable):
         return payment
 

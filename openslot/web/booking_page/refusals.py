@@ -8,7 +8,9 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import DEFAULT_COLOR
 from openslot.accounts.profiles import find_current_username
-from openslot.bookings.errors import EmailVerificationRequired, RescheduleLimitExceeded
+from openslot.allowances.errors import AllowanceUsed
+from openslot.availability.errors import DayHoldLimitExceeded
+from openslot.bookings.errors import EmailCodeNotSent, EmailVerificationRequired, RescheduleLimitExceeded
 from openslot.bookings.public_api import READS
 from openslot.core.errors import NotFound, RateLimited, Refusal, RefusalKind
 from openslot.core.work import Work
@@ -99,11 +101,11 @@ def explain_closed(handler: Show) -> Show:
 
 def list_warnings(refusal: Refusal, is_open: bool) -> tuple[str, ...]:
     """Say why nothing was done, unless the fields or the chosen time say it already."""
-    if isinstance(refusal, RescheduleLimitExceeded):
+    if isinstance(refusal, RescheduleLimitExceeded | DayHoldLimitExceeded | EmailCodeNotSent):
         return (Text("%(message)s.", message=refusal.sentence), words.wait(refusal.retry_after))
     if isinstance(refusal, EmailVerificationRequired):
         return (Text("We sent a code to %(email)s. Enter it below to book this time.", email=refusal.invitee.email),)
-    if isinstance(refusal, RateLimited):
+    if isinstance(refusal, RateLimited) and not isinstance(refusal, AllowanceUsed):
         return (TOO_MANY, words.wait(refusal.retry_after))
     if isinstance(refusal, CheckoutNotOpened):
         return (Text("%(message)s.", message=refusal.sentence), NOT_PAID)

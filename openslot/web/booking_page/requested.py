@@ -7,15 +7,17 @@ from openslot.bookings.errors import RequestNotOpen
 from openslot.bookings.links import read_manage_token
 from openslot.bookings.models import RequestState, Status, show_reason
 from openslot.bookings.public_api import booking_limit
-from openslot.bookings.words import format_day, format_hours, format_zone
+from openslot.bookings.words import format_day, format_hours, format_place, format_zone
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import RateLimited, Refusal
 from openslot.core.times import get_zone, iso
 from openslot.core.work import Work
+from openslot.event_types.models import Location
 from openslot.http.doors import take
 from openslot.http.errors import status_of
 from openslot.i18n import Text
 from openslot.routing import Request, Response, post
+from openslot.web.booking_page.for_assistants import format_offered_place
 from openslot.web.booking_page.forms import show_start
 from openslot.web.booking_page.options import Options, read_options
 from openslot.web.booking_page.refusals import limit_views, list_warnings
@@ -31,7 +33,7 @@ HEADINGS = {
 
 
 async def show_request(work: Work, booking_id: UUID, options: Options, *, refusal: Refusal | None = None) -> Response:
-    """Show how a request stands; where it takes place is told when it is confirmed."""
+    """Show how a request stands; a link or number of the host is told when it is confirmed."""
     request, details, host = await requests.get_with_host(work, booking_id)
     booking, event_type, locale = details.booking, details.event_type, options.locale
     if booking.status is Status.CONFIRMED:
@@ -55,6 +57,7 @@ async def show_request(work: Work, booking_id: UUID, options: Options, *, refusa
         booking=booking,
         event_type=event_type,
         host=host,
+        place=_name_place(booking.location, host.name),
         reason=show_reason(request.reason) if request.reason else None,
         day=format_day(booking.starts_at, zone, locale),
         time=format_hours(booking.starts_at, booking.ends_at, zone, locale),
@@ -64,6 +67,11 @@ async def show_request(work: Work, booking_id: UUID, options: Options, *, refusa
         ends_at=iso(booking.ends_at),
         warnings=list_warnings(refusal, True) if refusal else (),
     )
+
+
+def _name_place(location: Location, host_name: str) -> str | None:
+    # What invitees have named themselves, they may read.
+    return format_place(location, host_name) if location.asks else format_offered_place(location, host_name)
 
 
 @post("/manage/{token}/withdraw", transaction="none")

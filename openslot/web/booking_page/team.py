@@ -4,10 +4,10 @@ from openslot.accounts.models import DEFAULT_COLOR, User
 from openslot.availability.models import ByTeamPage
 from openslot.core.work import Work
 from openslot.routing import Form, Request, Response, get, post
-from openslot.teams.hosting import list_team_event_types
+from openslot.teams.hosting import list_public
 from openslot.teams.operations import get_team_by_slug
 from openslot.web.booking_page import event_type, forms
-from openslot.web.booking_page.for_assistants import list_facts
+from openslot.web.booking_page.for_assistants import Format, choose_format, list_facts, write_team
 from openslot.web.booking_page.options import carry_source, find_source, read_options
 from openslot.web.booking_page.refusals import explain_closed, limit_views
 from openslot.web.booking_page.sharing import draw_qr_of, preview_team, show_qr_of
@@ -54,9 +54,11 @@ def _name(team: str, slug: str) -> event_type.NameOffer:
 @limit_views
 async def show_team(work: Work, request: Request, team: str) -> Response:
     """Show what can be booked with a team."""
+    if (wanted := choose_format(request)) is not Format.HTML:
+        return await write_team(work, team, wanted)
     options = read_options(request)
     found = await get_team_by_slug(work, team)
-    offered = [each for each in await list_team_event_types(work, found) if each.active and not each.is_private]
+    offered = await list_public(work, found)
     options = carry_source(options, find_source(work, request, options))
     return show(
         "booking/team.html",

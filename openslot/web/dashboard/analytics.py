@@ -149,7 +149,7 @@ def _show_ahead(ahead: dict[str, int]) -> Figure:
     if now is not None and before is not None and _write_ahead(now) == _write_ahead(before):
         delta = Delta(words=Text("as before"))
     elif before is not None:
-        delta = Delta(words=Text("%(time)s before", time=_write_ahead(before)))
+        delta = Delta(words=Text("before: %(time)s", time=_write_ahead(before)))
     return Figure(name=Text("Booked ahead"), value=NONE if now is None else _write_ahead(now), delta=delta, spark=None)
 
 
@@ -170,8 +170,7 @@ def _sum(values: Sequence[int], step: int) -> list[int]:
 def _draw_meetings(figures: HostFigures, period: HostPeriod, *, today: date) -> Chart:
     step, days = _step(period), period.days
     names = [_name_column(days[place : place + step], today) for place in range(0, period.length, step)]
-    totals = [figures.list_days(kind, period.before) for kind in ("kept", "cancelled")]
-    before = Series(name=Text("Before"), values=_sum([sum(each) for each in zip(*totals, strict=True)], step))
+    before = Series(name=Text("Meetings before"), values=_sum(figures.list_days("kept", period.before), step))
     series = [
         Series(name=Text("Meetings"), values=_sum(figures.list_days("kept", period), step)),
         Series(name=Text("Cancelled"), values=_sum(figures.list_days("cancelled", period), step), tone="bad"),

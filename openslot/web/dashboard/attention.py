@@ -7,6 +7,8 @@ from datetime import datetime
 from msgspec import Struct
 
 from openslot.accounts.models import User
+from openslot.allowances.errors import COSTS
+from openslot.allowances.models import CauseKind, RefusedCost
 from openslot.crm import words as crm
 from openslot.event_types.models import EventType
 from openslot.i18n import PluralText, Text
@@ -82,6 +84,7 @@ def _list_troubles(attention: Attention, user: User, *, now: datetime) -> Iterat
     if attention.requests:
         yield _requests(attention.requests, user, now=now)
     yield from (_unsent(each, user, now=now) for each in attention.unsent)
+    yield from (_refused(each, user, now=now) for each in attention.refused)
     if attention.held:
         yield _held(attention.held, user, now=now)
     yield from (_trouble(each, user, now=now) for each in attention.troubles)
@@ -110,6 +113,42 @@ def _unsent(unsent: UnsentMail, user: User, *, now: datetime) -> TroubleRow:
     )
 
 
+def _unsent_messages(refused: RefusedCost, since: object) -> TroubleRow:
+    """Tell about messages to invitees that were not sent, or not agreed to, for all together."""
+    told = PluralText(
+        "%(count)s message was not sent since %(when)s.",
+        "%(count)s messages were not sent since %(when)s.",
+        count=refused.refused,
+        when=since,
+    )
+    if refused.cause is CauseKind.COUNTRY:
+        title = Text("Somebody wanted messages in a country that your number does not send to")
+        why = Text("You choose the countries on the page of the number. If you choose none, it is that of the number.")
+    else:
+        title = Text("The limit of messages to invitees is reached")
+        why = Text("At most %(most)s in 24 hours. Your own replies are counted apart.", most=refused.most)
+    return TroubleRow(title=title, advice=told, reason=why, path="/settings/messages", icon="clock", tone="amber")
+
+
+def _refused(refused: RefusedCost, user: User, *, now: datetime) -> TroubleRow:
+    if refused.cause in {CauseKind.COUNTRY, CauseKind.LIMIT}:
+        return _unsent_messages(refused, words.at(refused.first_at, user.zone, now=now))
+    since, is_own = words.at(refused.first_at, user.zone, now=now), refused.cause is CauseKind.ACCOUNT
+    told: Text = PluralText(
+        "%(count)s request was refused since %(when)s.",
+        "%(count)s requests were refused since %(when)s.",
+        count=refused.refused,
+        when=since,
+    )
+    why = Text("Your account can cause %(most)s for now: more as it gets older and others book.", most=refused.most)
+    if refused.cause is CauseKind.DAY:
+        why = Text("At most %(percent)s%% of each day can be taken without confirmation.", percent=refused.most)
+    elif not is_own:
+        why = Text("Somebody on your pages asked for more than the %(most)s that are allowed.", most=refused.most)
+    title = Text("Used up: %(cost)s", cost=COSTS[refused.cost])
+    return TroubleRow(title=title, advice=told, reason=why, path="/bookings", icon="clock", tone="amber")
+
+
 def _held(starts: Sequence[datetime], user: User, *, now: datetime) -> TroubleRow:
     today = words.day(now, user.zone)
     days = Counter(words.day(each, user.zone) for each in starts)
@@ -122,7 +161,7 @@ def _held(starts: Sequence[datetime], user: User, *, now: datetime) -> TroubleRo
         lines.append(PluralText("and %(count)s other day", "and %(count)s other days", count=others))
     return TroubleRow(
         title=PluralText("%(count)s time is held right now", "%(count)s times are held right now", count=len(starts)),
-        advice=Text("A time is held for up to 10 minutes while someone fills in the booking form."),
+        advice=Text("A time is held while someone fills in the booking form, and until a booking is paid."),
         path="/availability/why",
         icon="clock",
         lines=tuple(lines),

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from babel.dates import get_day_names
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.availability.models import Days
@@ -24,6 +25,7 @@ from openslot.routing import Request, Response, get
 from openslot.timeline import operations as timeline
 from openslot.web import words
 from openslot.web.booking_page.calendar import format_month
+from openslot.web.dashboard.booking_list import TEAMS
 from openslot.web.dashboard.bookings import NOTICES, list_answers
 from openslot.web.dashboard.calendar_days import DayMaker, ShownDay, clip_day, list_places
 from openslot.web.dashboard.calendar_layout import begin_week, pick_hours
@@ -60,6 +62,7 @@ class CalendarQuery(Struct, frozen=True, kw_only=True):
     on: date
     today: date
     locale: Locale
+    of_teams: bool
     booking_id: UUID | None
 
     @property
@@ -94,7 +97,13 @@ class CalendarQuery(Struct, frozen=True, kw_only=True):
         return format_month(on, self.locale.formats)
 
     def link(self, on: date | None = None, view: str = "", booking: object = "") -> str:
-        return link(f"/bookings/{view or self.view}", {"date": on or self.on, "booking": booking})
+        hosts = TEAMS if self.of_teams else ""
+        return link(f"/bookings/{view or self.view}", {"date": on or self.on, "hosts": hosts, "booking": booking})
+
+    @property
+    def other_hosts(self) -> str:
+        """The address of the same days with meetings of colleagues, or without them."""
+        return replace(self, of_teams=not self.of_teams).link()
 
     def step(self, by: int) -> str:
         """Return the address of the time before or after."""
@@ -154,11 +163,18 @@ def _read_query(request: Request, user: User, view: View, *, now: datetime) -> C
     except ValueError:
         booking_id = None
     on = read_day(request.query.get("date", "")) or today
-    return CalendarQuery(view=view, on=on, today=today, locale=locale_of(request, user), booking_id=booking_id)
+    return CalendarQuery(
+        view=view,
+        on=on,
+        today=today,
+        locale=locale_of(request, user),
+        of_teams=request.query.get("hosts") == TEAMS,
+        booking_id=booking_id,
+    )
 
 
 async def _show(work: Work, user: User, query: CalendarQuery, template: str) -> Response:
-    found = await queries.read_calendar(work, user, query.days)
+    found = await queries.read_calendar(work, user, query.days, of_teams=query.of_teams)
     month = query.on.month if query.view is View.MONTH else None
     few = FEW if query.view is View.MONTH else None
     days = DayMaker(days=query.days, asked=query.on, user=user, now=work.now, month=month, few=few).lay_out(found)
@@ -177,6 +193,7 @@ async def _show(work: Work, user: User, query: CalendarQuery, template: str) -> 
         small_month=_lay_small_month(query),
         types=_count_types(shown),
         unread=found.unread,
+        owns_teams=found.owns_teams,
         nothing=_find_words_for_nothing(shown, query.today),
         chosen=await _find_chosen(work, user, query.booking_id, found.meetings),
         notices=NOTICES,

@@ -275,7 +275,7 @@ async def show_reschedule_form(
     wanted = _read_start(request.query.get("start", ""), user) if form.kind is None else None
     if wanted is not None:
         form = await _propose(work, user, which, booking, wanted)
-    first = read_day(form["day"] or request.query.get("day", ""))
+    first = read_day(form["day"] or request.query.get("day", "")) or words.day(booking.starts_at, user.zone)
     slots = await list_choices(work, user, which, first=first, moved=booking)
     start = slots.days[0].slots[0].value if slots.days else "2026-03-16T09:00:00Z"
     return page(

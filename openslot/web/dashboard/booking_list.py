@@ -37,6 +37,8 @@ EMPTY = {
     AgendaView.CANCELLED: Text("No booking was cancelled."),
 }
 MAX_ROWS = 10_000
+# What the address asks for that has meetings of colleagues, too.
+TEAMS = "teams"
 COLUMNS = (
     Text("Start"),
     Text("End"),
@@ -80,10 +82,11 @@ async def show_bookings(request: Request, work: Work, user: User, form: Form[Any
         total=found.total,
         days=by_day(found.entries, user, failed=failed, now=work.now),
         event_types=[(each.slug, each.name) for each in offered],
+        owns_teams=any(each.team_id for each in offered),
         nothing=None if query.is_narrowed else EMPTY[view],
         pager=query.pager(found.total, ROWS),
         export=query.link("/bookings/export.csv"),
-        clear=query.link(q="", type="", **{"from": "", "to": ""}),
+        clear=query.link(q="", type="", hosts="", **{"from": "", "to": ""}),
         curl=_write_curl(work, user, query),
         notices={
             "handed-over": HANDED_OVER,
@@ -117,13 +120,14 @@ def tell_missed(count: int) -> Text:
 
 
 def read_bookings_query(request: Request, user: User) -> ListQuery:
-    fields = ("view", "q", "type", "from", "to")
-    return read_list_query(request, user, "/bookings", *fields, choices={"view": set(AgendaView)})
+    fields = ("view", "q", "type", "hosts", "from", "to")
+    return read_list_query(request, user, "/bookings", *fields, choices={"view": set(AgendaView), "hosts": {TEAMS}})
 
 
 def _filter(query: ListQuery) -> AgendaFilter:
     view = AgendaView(query["view"] or AgendaView.UPCOMING)
-    return AgendaFilter(view=view, search=query["q"], slug=query["type"], span=query.span)
+    of_teams = query["hosts"] == TEAMS
+    return AgendaFilter(view=view, search=query["q"], slug=query["type"], of_teams=of_teams, span=query.span)
 
 
 def _write_curl(work: Work, user: User, query: ListQuery) -> Curl | None:

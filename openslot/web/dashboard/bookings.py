@@ -34,6 +34,8 @@ from openslot.bookings.models import (
 from openslot.bookings.rules import CALENDAR
 from openslot.bookings.words import LINK_SHOWN_HERE, ListOfNames
 from openslot.bookings.words import list_answers as list_by_question
+from openslot.contacts.fields import PROSE
+from openslot.contacts.models import FIELDS_IN_BOOKINGS
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.events import EffectState
 from openslot.core.text import Prose, defuse
@@ -82,6 +84,8 @@ THEIRS = {
     BookingNoShowMarked.type: Text("%(who)s marked a no-show"),
     BookingNoShowRemoved.type: Text("%(who)s took the no-show back"),
 }
+# Long texts stand on the page of the contact.
+SHORT_CONTACT_FIELDS = tuple(each for each in FIELDS_IN_BOOKINGS if each.kind is not PROSE)
 OURS = frozenset({BookingLinkAdded.type, BookingLinkFailed.type, BookingInvitationFailed.type})
 WITH_REASON = frozenset(
     {BookingRescheduled.type, BookingReassigned.type, BookingRequestReassigned.type, BookingCancelled.type}
@@ -287,10 +291,9 @@ def _list_facts(details: BookingDetails, notes: HostNotes) -> Iterator[tuple[str
     yield from list_hosts(details)
     if booking.guests:
         yield Text("Guests"), ", ".join(booking.guests)
-    if details.contact and details.contact.phone:
-        yield Text("Phone"), details.contact.phone
-    if details.contact and details.contact.company:
-        yield Text("Company"), details.contact.company
+    for field in SHORT_CONTACT_FIELDS:
+        if value := getattr(details.contact, field.name, None):
+            yield field.label, value
     yield from list_link(notes)
     yield from list_answers(details)
 

@@ -44,12 +44,15 @@ class CalendarBlock(Struct, frozen=True, kw_only=True):
     is_over: bool
     is_missed: bool
     """Whether the only one who booked it did not come."""
+    is_theirs: bool
+    """Whether colleagues host it."""
     is_movable: bool
 
     @property
     def classes(self) -> str:
         size = " short" if self.at.end - self.at.start <= 30 else ""
-        return f"{self.at.classes}{self.lane.classes}{size}{' past' if self.is_over else ''}"
+        state = f"{' past' if self.is_over else ''}{' theirs' if self.is_theirs else ''}"
+        return f"{self.at.classes}{self.lane.classes}{size}{state}"
 
 
 class ShownDay(Struct, frozen=True, kw_only=True):
@@ -137,7 +140,7 @@ class DayMaker(Struct, frozen=True, kw_only=True):
             path=self._find_path(meeting),
             name=meeting.invitee_name,
             others=meeting.people - 1,
-            what=f"{meeting.event_type_name} · {meeting.team_name}" if meeting.team_name else meeting.event_type_name,
+            what=" · ".join(filter(None, (meeting.event_type_name, meeting.team_name, *meeting.colleagues))),
             where=place(meeting.location),
             icon=ICONS.get(meeting.location.kind),
             starts=meeting.starts_at.astimezone(get_zone(zone)).time(),
@@ -147,6 +150,7 @@ class DayMaker(Struct, frozen=True, kw_only=True):
             lane=lane,
             is_over=is_over,
             is_missed=meeting.no_show and meeting.people == 1,
+            is_theirs=bool(meeting.colleagues),
             is_movable=not is_over and meeting.people == 1,
         )
 

@@ -7,6 +7,7 @@ from uuid import UUID
 from msgspec import Meta, Struct
 
 from openslot.accounts.models import User
+from openslot.core.shapes import with_fields
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.crm import operations as crm
@@ -15,6 +16,7 @@ from openslot.event_types.models import Question
 from openslot.i18n import Text
 from openslot.integrations.crm import hubspot_fields
 from openslot.integrations.crm.hubspot import HubSpotOptions, MovedOutcome, Property
+from openslot.integrations.crm.hubspot_fields import OWN_FIELDS
 from openslot.routing import Form, RateLimit, Response, get, post
 from openslot.web.pages import page, redirect
 
@@ -22,12 +24,6 @@ HERE = "/settings/crm"
 # Each view asks the portal for its properties.
 VIEWS = RateLimit("crm-fields", 60)
 NOTICES = {"saved": Text("Saved. Your choices apply from the next booking on.")}
-OWN_FIELDS = (
-    ("first_name", Text("First name")),
-    ("last_name", Text("Last name")),
-    ("phone", Text("Phone")),
-    ("company", Text("Company")),
-)
 OUTCOMES = ((MovedOutcome.SCHEDULED, Text("Scheduled")), (MovedOutcome.RESCHEDULED, Text("Rescheduled")))
 MAX_OFFERED = 400
 
@@ -39,17 +35,14 @@ class AnswerField(Struct, frozen=True, kw_only=True):
     property: PropertyName = ""
 
 
+@with_fields((name, PropertyName, "") for name in OWN_FIELDS)
 class FieldsForm(Struct, frozen=True, kw_only=True):
-    first_name: PropertyName = ""
-    last_name: PropertyName = ""
-    phone: PropertyName = ""
-    company: PropertyName = ""
     moved: MovedOutcome = MovedOutcome.SCHEDULED
     answers: Annotated[list[AnswerField], Meta(max_length=hubspot_fields.MAX_QUESTIONS)] = []
 
     @property
     def options(self) -> HubSpotOptions:
-        own = {name: getattr(self, name).strip() for name, _ in OWN_FIELDS}
+        own = {name: getattr(self, name).strip() for name in OWN_FIELDS}
         answers = {each.key: each.property.strip() for each in self.answers if each.property.strip()}
         return HubSpotOptions(**own, answers=answers, moved=self.moved)
 
@@ -98,7 +91,7 @@ async def show_fields(work: Work, user: User, connection_id: UUID, form: Form[Fi
         notices=NOTICES,
         form=filled,
         connection=connection,
-        own=[show(name, label) for name, label in OWN_FIELDS],
+        own=[show(name, label) for name, label in OWN_FIELDS.items()],
         answers=[show(places[each.key], each.label, each.key) for each in questions],
         outcomes=OUTCOMES,
         offered=properties[:MAX_OFFERED],
@@ -121,6 +114,6 @@ def place_of(number: int) -> str:
 
 
 def _fill_in(options: HubSpotOptions, questions: Sequence[Question]) -> dict[str, str]:
-    own = {name: getattr(options, name) for name, _ in OWN_FIELDS}
+    own = {name: getattr(options, name) for name in OWN_FIELDS}
     answers = {place_of(number): options.answers.get(each.key, "") for number, each in enumerate(questions)}
     return {**own, **answers, "moved": options.moved}

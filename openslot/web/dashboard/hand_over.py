@@ -75,7 +75,7 @@ async def show_hand_over(
 async def hand_over(work: Work, user: User, booking_id: UUID, form: Form[HandOverForm]) -> Response:
     sent = form.get()
     details, _ = await handovers.list_places(work, user, booking_id)
-    ref, reason = BookingRef(booking_id, details.booking.host_id), sent.reason.strip() or None
+    ref, reason = BookingRef(booking_id, None), sent.reason.strip() or None
     await handovers.reassign_booking(work, ref, from_user=sent.place, to_user=sent.to, reason=reason)
     if details.booking.status is Status.PENDING_CONFIRMATION:
         path = "/bookings/requests" if sees_booking(details, user) else write_ledger_path(details)

@@ -6,6 +6,7 @@ from uuid import UUID
 from msgspec import Meta, Struct
 
 from openslot.accounts.models import User
+from openslot.core.countries import CountryNames, list_allowed, read_countries, write_countries
 from openslot.core.errors import Conflict
 from openslot.core.text import LINE
 from openslot.core.work import Work
@@ -13,7 +14,8 @@ from openslot.i18n import Text
 from openslot.messaging import connecting
 from openslot.messaging.connecting import CheckedNumber, NumberOwner, NumberWanted
 from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
-from openslot.messaging.connections import can_be_notified, list_for_host, notice_urls, show_fault
+from openslot.messaging.connections import can_be_notified, notice_urls, show_fault
+from openslot.messaging.host_numbers import list_gone, list_usable, use_number
 from openslot.messaging.models import ProviderName
 from openslot.routing import Form, RateLimit, Response, WhenEmpty, get, post
 from openslot.web.pages import page, redirect
@@ -28,6 +30,7 @@ NOTICES = {
     "replaced": Text("The new token is used from now on."),
     "tested": Text("The test message was sent."),
     "saved": Text("Saved."),
+    "used": Text("You write from this number from now on."),
     "disconnected": Text("The number is disconnected, and its token is deleted here."),
 }
 CHANNELS = {
@@ -42,6 +45,7 @@ ABOUT = {
     "calls": Text("Call status changes"),
     "all": Text("Address for notices"),
 }
+COUNTRIES_HINT = Text("For example DE, AT, CH; all for every country. Empty: the country of the number (%(country)s).")
 NAMES = {"account": "provider_account"}
 CANCELLING_NAMES = {"canCancel": "can_cancel"}
 Token = Annotated[str, Meta(pattern=LINE, max_length=300), WhenEmpty(Text("Paste the token"))]
@@ -77,16 +81,20 @@ class TestMessageForm(Struct, frozen=True, kw_only=True):
     phone: Annotated[str, Meta(pattern=LINE, max_length=40), WhenEmpty(Text("Enter a phone number"))]
 
 
+class CountriesForm(Struct, frozen=True, kw_only=True):
+    countries: Annotated[str, Meta(pattern=LINE, max_length=1000)] = ""
+
+
 class TemplateForm(Struct, frozen=True, kw_only=True):
     template: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
 
 
 @get("/settings/messages")
 async def show_numbers(work: Work, user: User, form: Form[NumberForm] = Form()) -> Response:
-    used = await list_for_host(work, user)
-    own = [each for each in used if each.user_id == user.id]
-    theirs = [each for each in used if each.user_id is None]
-    return page("dashboard/numbers/list.html", user, form=form, theirs=theirs, here=HERE, **describe(work, own))
+    own = await connecting.list_connections(work, user)
+    usable, gone = await list_usable(work, user), await list_gone(work, user)
+    shown = describe(work, own)
+    return page("dashboard/numbers/list.html", user, form=form, usable=usable, gone=gone, here=HERE, **shown)
 
 
 @post("/settings/messages", transaction="none", limit=TRIES, shows=show_numbers, at={Conflict: "number"}, names=NAMES)
@@ -102,6 +110,12 @@ async def show_number(work: Work, user: User, connection_id: UUID, form: Form[An
     connection = await connecting.get_connection(work, user, connection_id)
     shown = describe_number(work, connection, form)
     return page("dashboard/numbers/number.html", user, form=form, here=HERE, **shown)
+
+
+@post("/settings/messages/{connection_id}/use")
+async def use_number_here(work: Work, user: User, connection_id: UUID) -> Response:
+    await use_number(work, user, connection_id)
+    return redirect(f"{HERE}?done=used")
 
 
 @post(
@@ -136,6 +150,13 @@ async def send_test_message(work: Work, user: User, connection_id: UUID, form: F
 async def allow_cancelling(work: Work, user: User, connection_id: UUID, form: Form[CancellingForm]) -> Response:
     """Choose whether people cancel a meeting by replying C to its reminder."""
     await connecting.allow_cancelling(work, user, connection_id, can_cancel=form.get().can_cancel)
+    return redirect(f"{HERE}/{connection_id}?done=saved")
+
+
+@post("/settings/messages/{connection_id}/countries", shows=show_number)
+async def save_countries(work: Work, user: User, connection_id: UUID, form: Form[CountriesForm]) -> Response:
+    """Choose the countries that a number sends messages to."""
+    await connecting.set_countries(work, user, connection_id, read_countries(form.get().countries))
     return redirect(f"{HERE}/{connection_id}?done=saved")
 
 
@@ -194,6 +215,8 @@ def describe_number(work: Work, connection: MessagingConnection, form: Form[Any]
         "can_be_notified": can_be_notified(work.runtime.settings),
         "fault": show_fault(connection.last_error) if connection.last_error else None,
         "is_for_messages": connection.channel.messages is not None,
+        "countries_form": form.of(CountriesForm).begin({"countries": write_countries(connection.countries)}),
+        "countries_hint": COUNTRIES_HINT.fill(country=CountryNames(list_allowed(connection.number, ()))),
         "template_form": form.of(TemplateForm).begin({"template": connection.template or ""}),
     }
 

@@ -9,6 +9,7 @@ from openslot.accounts.models import User
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import AgendaEntry, AgendaFilter, AgendaView, BookingRef
 from openslot.core.events import EffectState
+from openslot.core.text import fold_ascii
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
@@ -56,7 +57,7 @@ async def cancel_own_booking(work: Work, user: User, booking_id: UUID) -> Respon
 async def _find_own(work: Work, user: User) -> AgendaEntry | None:
     """Find the next meeting that hosts have with themselves."""
     found = await bookings.list_agenda(work, user, AgendaFilter(view=AgendaView.UPCOMING, search=user.email))
-    return next((each for each in found.entries if each.invitee_email.lower() == user.email.lower()), None)
+    return next((each for each in found.entries if fold_ascii(each.invitee_email) == fold_ascii(user.email)), None)
 
 
 def _find_page(user: User, offered: Sequence[EventType]) -> str | None:

@@ -8,6 +8,7 @@ from openslot.accounts.models import User
 from openslot.core.errors import Conflict
 from openslot.core.text import LINE
 from openslot.core.work import Work
+from openslot.event_types.accounts import list_accounts
 from openslot.i18n import Text
 from openslot.payments import connecting
 from openslot.payments.connections import can_be_notified, notice_url, show_fault
@@ -42,17 +43,10 @@ class DisconnectionForm(Struct, frozen=True):
 
 @get("/settings/payments")
 async def show_payment_account(work: Work, user: User, form: Form[PaymentKeyForm] = Form()) -> Response:
-    used = await connecting.find_for_host(work, user)
-    is_own = used is not None and used.user_id == user.id
-    return page(
-        "dashboard/payments/account.html",
-        user,
-        here=HERE,
-        notices=NOTICES,
-        form=form,
-        of_organization=None if is_own else used,
-        **describe(work, used if is_own else None),
-    )
+    theirs = [each for each in await list_accounts(work, user.id) if each.organization]
+    own = await connecting.find_connection(work, user)
+    shown = describe(work, own)
+    return page("dashboard/payments/account.html", user, here=HERE, notices=NOTICES, form=form, theirs=theirs, **shown)
 
 
 @post(

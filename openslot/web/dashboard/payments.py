@@ -130,7 +130,7 @@ def _read_query(request: Request, user: User) -> ListQuery:
 
 @get("/payments")
 async def show_payments(request: Request, work: Work, user: User) -> Response:
-    """Show one page of what was paid, and the totals of each currency."""
+    """Show one page of what was paid, and of all that the filter finds the totals of each currency."""
     query = _read_query(request, user)
     found, total = await operations.list_payments(work, user, _filter(query), page=query.page, limit=ROWS)
     return page(
@@ -141,7 +141,7 @@ async def show_payments(request: Request, work: Work, user: User) -> Response:
         form=query.form,
         rows=[(each, _show(each.payment)) for each in found],
         names_mode=len({each.payment.mode for each in found}) > 1,
-        totals=await operations.list_totals(work, user),
+        totals=await operations.list_totals(work, user, _filter(query)),
         takes_payments=bool(found) or await queries.takes_payments(work, user),
         statuses=[(each, STATUSES[each][0]) for each in FILTERS],
         is_narrowed=query.is_narrowed,

@@ -11,29 +11,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.bookings.conferences import NO_LINK_REASONS, NOBODY_WAITS
 from openslot.bookings.events import BookingCancelled, BookingInvitationFailed, BookingLinkAdded, BookingRescheduled
 from openslot.bookings.models import AgendaEntry, Status, show_reason
 from openslot.bookings.words import ListOfNames
-from openslot.conversations.models import Channel, MessageStatus
-from openslot.core.effects import REPLANNED
+from openslot.conversations.models import Channel
 from openslot.core.events import EffectState
 from openslot.core.holding import name_stop
-from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD
 from openslot.core.times import get_zone
 from openslot.crm import words as crm
 from openslot.event_types.models import Location, LocationKind
 from openslot.flags.models import OutgoingChannel
 from openslot.i18n import PluralText, Text
 from openslot.integrations.calendars.errors import show_failure
-from openslot.integrations.mail.models import UNWANTED
-from openslot.integrations.mail.reactions import NO_HOST, OVER
-from openslot.integrations.mail.reminder_mails import CANCELLED, MOVED
-from openslot.messaging.words import REFUSALS
-from openslot.payments.events import RefundRequested
-from openslot.reminders.rules import BEGUN, UNWANTED_ENTRY
 from openslot.timeline.models import EffectKind, TimelineEffect
 from openslot.web import words
+from openslot.web.dashboard.reasons import find_reason
 from openslot.web.words import Weekday
 
 E = TypeVar("E")
@@ -42,46 +34,16 @@ PLACES = {
     LocationKind.PHONE: Text("phone"),
     LocationKind.IN_PERSON: Text("in person"),
 }
-STOPPED = name_stop(OutgoingChannel.EMAIL)
 STOPS = {name_stop(channel) for channel in OutgoingChannel}
 CHANNELS = {Channel.SMS: "SMS", Channel.WHATSAPP: "WhatsApp"}
 CANCELLERS = {"host": Text("cancelled by you"), "organization": Text("cancelled by your organization")}
-# Why something was left out, in the words of the code that left it out.
-REASONS = {
-    OVER: Text("the meeting is over"),
-    NO_HOST: Text("the account is deleted"),
-    CANCELLED: Text("the booking is cancelled"),
-    MOVED: Text("the booking was rescheduled"),
-    UNWANTED: Text("you have turned these emails off"),
-    REPLACED: Text("a newer change replaced it"),
-    REPLANNED: Text("a newer change replaced it"),
-    DONE_SINCE: Text("a later change was already carried out"),
-    TOO_OLD: Text("it is too old"),
-    BEGUN: Text("the meeting has begun"),
-    UNWANTED_ENTRY: Text("you have deleted it since"),
-    STOPPED: Text("the administrator has stopped emails; it will be sent later"),
-    **dict.fromkeys(
-        (name_stop(channel) for channel in Channel),
-        Text("the administrator has stopped messages; it will be sent later"),
-    ),
-    # A message keeps a word for its reason, and an effect the reason.
-    **REFUSALS,
-    MessageStatus.UNKNOWN: Text("may not have been sent"),
-    **{str(reason): reason for reason in REFUSALS.values()},
-    "the endpoint is deleted": Text("the endpoint is deleted"),
-    "the endpoint is paused": Text("the endpoint is paused"),
-    "the endpoint is disabled": Text("the endpoint is switched off"),
-    "a replay has arrived already": Text("it was resent and delivered"),
-    "the calendar is disconnected": Text("the calendar is disconnected"),
-    NOBODY_WAITS: Text("nobody waits for the link any more"),
-    **{str(reason): reason for reason in NO_LINK_REASONS},
-}
 PLANNING = {
     EffectKind.MAIL: Text("Emails about this change"),
     EffectKind.WEBHOOK: Text("Webhooks about this change"),
     EffectKind.CALENDAR: Text("Calendar entry"),
     EffectKind.MESSAGE: Text("Messages about this meeting"),
     EffectKind.CRM: Text("CRM"),
+    EffectKind.REFUND: Text("Refund"),
 }
 
 
@@ -203,14 +165,14 @@ class Step(Struct, frozen=True, kw_only=True):
 def describe_step(effect: TimelineEffect, user: User, *, now: datetime) -> Step:
     status, tone = _STATUSES[effect.state](effect, user, now)
     show = crm.show_fault if effect.kind is EffectKind.CRM else show_failure
-    note = (REASONS.get(effect.error) or show(effect.error)) if effect.error else None
+    note = (find_reason(effect.error) or show(effect.error)) if effect.error else None
     is_failing = effect.state is EffectState.DEAD or _is_retried(effect)
     shows_note = is_failing or effect.state is EffectState.SKIPPED or _is_stopped(effect)
     if effect.is_to_host and effect.recipient == user.email:
         effect = replace(effect, recipient=None)
     return Step(
         id=effect.id,
-        title=PLANNING[effect.kind] if effect.plans_others else _NAMES[effect.kind](effect),
+        title=PLANNING[effect.kind] if effect.plans_others else NAMES[effect.kind](effect),
         status=status,
         tone=tone,
         tries=PluralText("tried once", "tried %(count)s times", count=effect.attempts) if is_failing else None,
@@ -269,10 +231,6 @@ def _is_retried(effect: TimelineEffect) -> bool:
     return effect.state is EffectState.QUEUED and effect.attempts > 0 and not _is_stopped(effect)
 
 
-def _name_other(effect: TimelineEffect) -> Text:
-    return Text("Refund") if effect.event_type == RefundRequested.type else Text("Another step")
-
-
 def _format_queued(effect: TimelineEffect, user: User, now: datetime) -> tuple[Text, str]:
     if _is_retried(effect):
         return words.retry_in(effect.next_try_at - now), "bad"
@@ -287,7 +245,7 @@ def _format_done(effect: TimelineEffect, user: User, now: datetime) -> tuple[Tex
     return words.at(effect.finished_at or effect.next_try_at, user.zone, now=now), "good"
 
 
-_NAMES: dict[EffectKind, Callable[[TimelineEffect], Text]] = {
+NAMES: dict[EffectKind, Callable[[TimelineEffect], Text]] = {
     EffectKind.MAIL: _name_mail,
     EffectKind.REMINDER: _name_mail,
     EffectKind.MAIL_FOLLOW_UP: _name_mail_follow_up,
@@ -297,7 +255,12 @@ _NAMES: dict[EffectKind, Callable[[TimelineEffect], Text]] = {
     EffectKind.CALENDAR: _name_calendar,
     EffectKind.CRM: _name_crm,
     EffectKind.CONFERENCE: lambda _: Text("Link of the video call"),
-    EffectKind.OTHER: _name_other,
+    EffectKind.REFUND: lambda _: Text("Refund"),
+    EffectKind.WAIT_LIST: lambda _: Text("Offer of the time to the wait list"),
+    EffectKind.TEAM_CHAT: lambda _: Text("Message to the team chat"),
+    EffectKind.ENDING: lambda _: Text("End of payments and plans of a closed account"),
+    # Of a version that had steps which this one does not know.
+    EffectKind.OTHER: lambda _: Text("Another step"),
 }
 _STATUSES: dict[EffectState, Callable[[TimelineEffect, User, datetime], tuple[Text, str]]] = {
     EffectState.QUEUED: _format_queued,

@@ -27,7 +27,12 @@ from openslot.web.pages import NOT_KEPT, MailNotice, page, redirect
 
 NO_PROOF = Text("The link is not valid or has expired. Ask for a new one")
 HERE = "/settings/data"
-NOTICES = {"requested": Text("We're preparing your export. We'll email you when it's ready. You can leave this page.")}
+NOTICES = {
+    "requested": MailNotice(
+        Text("We're preparing your export. We'll email you when it's ready. You can leave this page."),
+        Text("We're preparing your export. This page shows it when it's ready."),
+    )
+}
 LINKS = RateLimit("deletion-links", 3)
 SENT = MailNotice(
     Text("We have sent you an email with a link. It works for an hour."),

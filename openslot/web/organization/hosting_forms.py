@@ -9,11 +9,13 @@ from msgspec import Meta, Struct
 
 from openslot.change_log.models import Fields
 from openslot.core.errors import Invalid
+from openslot.core.work import Work
 from openslot.event_types.models import Limits
 from openslot.http.forms import Fields as SentFields
 from openslot.i18n import Text
 from openslot.routing import WhenEmpty
-from openslot.teams.models import AttributeFilter, Balance, GroupWanted, HostWanted, ListedTeamMember, TeamRules
+from openslot.teams import operations as teams
+from openslot.teams.models import AttributeFilter, Balance, GroupWanted, HostWanted, ListedTeamMember, Team, TeamRules
 
 # As many boxes to check are on one page; with more, hosts are typed.
 MAX_ROWS = 60
@@ -138,7 +140,7 @@ class ReadGroups(Struct, frozen=True, kw_only=True):
         return f"{self.places[number]}.{named.get(part, part)}"
 
 
-def read_groups(form: HostingForm, members: Sequence[ListedTeamMember]) -> ReadGroups:
+async def read_groups(work: Work, team: Team, form: HostingForm) -> ReadGroups:
     """Read the groups that are wanted, or refuse them with every fault of what was typed."""
     read = ReadGroups(wanted=[], places=[], hosts=[])
     faults: dict[str, str] = {}
@@ -148,7 +150,8 @@ def read_groups(form: HostingForm, members: Sequence[ListedTeamMember]) -> ReadG
         place, hosts, filter_ = f"groups.{number}", list[tuple[HostWanted, str]](), None
         try:
             if group.who == "listed":
-                hosts = [*_read_rows(group.rows, place), *((host, "") for host in read_hosts(group.hosts, members))]
+                typed = await read_hosts(work, team, group.hosts)
+                hosts = [*_read_rows(group.rows, place), *((host, "") for host in typed)]
             else:
                 filter_ = _read_filter(group.attributes) if group.who == "attributes" else {}
         except Invalid as fault:
@@ -173,20 +176,22 @@ def _read_rows(rows: Sequence[HostRow], place: str) -> Iterator[tuple[HostWanted
             )
 
 
-def read_hosts(text: str, members: Sequence[ListedTeamMember]) -> Iterator[HostWanted]:
+async def read_hosts(work: Work, team: Team, text: str) -> list[HostWanted]:
     """Read hosts from lines, each with an address and, after commas, a weight and a priority of their own."""
-    known = {each.email.lower(): each.member.user_id for each in members}
-    for line in filter(str.strip, text.splitlines()):
-        email, *numbers = (part.strip() for part in line.split(","))
+    lines = [[part.strip() for part in line.split(",")] for line in filter(str.strip, text.splitlines())]
+    known = await teams.find_members(work, team, [email for email, *_ in lines])
+    found = []
+    for email, *numbers in lines:
         if len(numbers) > 2 or not all(re.fullmatch(r"\d{0,4}", each, re.ASCII) for each in numbers):
             raise Invalid(details={"hosts": NOT_LINES})
         weight, priority = (int(each) if each else None for each in (*numbers, "", "")[:2])
         if (weight or 0) > 1000 or (priority or 0) > 3:
             raise Invalid(details={"hosts": NOT_LINES})
-        if email.lower() not in known:
+        if email not in known:
             fault = Text("names %(email)s, who is not a member of the team", email=email[:200])
             raise Invalid(details={"hosts": fault})
-        yield HostWanted(user_id=known[email.lower()], weight=weight, priority=priority)
+        found.append(HostWanted(user_id=known[email].member.user_id, weight=weight, priority=priority))
+    return found
 
 
 def _read_filter(text: str) -> AttributeFilter:

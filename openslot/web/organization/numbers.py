@@ -9,6 +9,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts import organizations
 from openslot.accounts.models import Organization, User
 from openslot.change_log.models import ChangeAction
+from openslot.core.countries import read_countries, write_countries
 from openslot.core.errors import Conflict, Invalid
 from openslot.core.text import LINE
 from openslot.core.work import Work
@@ -23,6 +24,7 @@ from openslot.web.dashboard.numbers import (
     TESTS,
     TRIES,
     CancellingForm,
+    CountriesForm,
     NumberForm,
     NumberTokenForm,
     TemplateForm,
@@ -141,6 +143,20 @@ async def allow_cancelling_for_members(
     made = await connecting.allow_cancelling(work, change.organization, connection_id, can_cancel=can_cancel)
     before, after = {"can_cancel": was}, {"can_cancel": can_cancel}
     await change.log(ChangeAction.NUMBER_CHANGED, made.number, made.id, before=before, after=after)
+    return redirect(f"{HERE}/{connection_id}?done=saved")
+
+
+@post("/organization/messages/{connection_id}/countries", shows=show_organization_number)
+async def save_organization_countries(
+    request: Exchange, work: Work, user: User, connection_id: UUID, form: Form[CountriesForm]
+) -> Response:
+    """Choose the countries that members' invitees get messages in."""
+    change = await begin_change(request, work, user)
+    before = await connecting.get_connection(work, change.organization, connection_id)
+    countries = read_countries(form.get().countries)
+    after = await connecting.set_countries(work, change.organization, connection_id, countries)
+    was, now = {"countries": write_countries(before.countries)}, {"countries": write_countries(after.countries)}
+    await change.log(ChangeAction.NUMBER_CHANGED, before.number, before.id, before=was, after=now)
     return redirect(f"{HERE}/{connection_id}?done=saved")
 
 

@@ -101,6 +101,6 @@ async def _read_typed(work: Work, team: Team, text: str) -> list[HostWanted]:
     if not text.strip():
         return []
     try:
-        return list(read_hosts(text, await teams.list_members(work, team)))
+        return await read_hosts(work, team, text)
     except Invalid as fault:
         raise Invalid(details={"typed_hosts": (fault.details or {})["hosts"]}) from None

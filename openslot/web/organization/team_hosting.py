@@ -70,7 +70,7 @@ async def change_hosting(
     members = await teams.list_members(work, change.team)
     rules, groups = await hosting.get_hosting(work, event_type_id)
     before = hosting_forms.write_fields(groups, rules, event_type.limits, members)
-    read = hosting_forms.read_groups(sent, members)
+    read = await hosting_forms.read_groups(work, change.team, sent)
     rules, limits = sent.read_rules(event_type_id), sent.read_limits(event_type.limits)
     try:
         await hosting.change_hosting(work, change.team, event_type_id, groups=read.wanted, rules=rules, limits=limits)

@@ -14,8 +14,8 @@ from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.routing import Response, get
 from openslot.teams import replay
-from openslot.teams.choice import BOOKING
-from openslot.teams.models import AssignmentReason, Balance, LastChoice, MemberShare
+from openslot.teams.choice import BOOKING, explain
+from openslot.teams.models import AssignmentReason, Balance, ChoiceRule, LastChoice, MemberShare
 from openslot.web.charts import share_of
 from openslot.web.dashboard.hand_over import HANDED_OVER
 from openslot.web.dashboard.requests import ANSWERED, list_days
@@ -23,8 +23,17 @@ from openslot.web.figures import Percent, ShownNumber
 from openslot.web.organization.current import get_own, organization_page
 from openslot.web.organization.teams import HERE, get_hosted
 
-REASONS = {
-    AssignmentReason.BOOKED: Text("Booked"),
+RULES = {
+    ChoiceRule.NAMED: Text("Chosen by hand"),
+    ChoiceRule.SERIES: Text("Hosts the first date of the series"),
+    ChoiceRule.ONLY_FREE: Text("Nobody else was free"),
+    ChoiceRule.PRIORITY: Text("Highest priority of those who were free"),
+    ChoiceRule.BEHIND: Text("Furthest behind their share"),
+    ChoiceRule.LONGEST_AGO: Text("Level with others, and not chosen for longest"),
+}
+FEWEST = Text("Fewest bookings for their weight")
+# How a choice came about, beside the rule; most are made when somebody books.
+REMARKS = {
     AssignmentReason.SERIES: Text("Booked for several weeks"),
     AssignmentReason.HELD: Text("Held while the form was filled in"),
     AssignmentReason.RESCHEDULED: Text("Rescheduled"),
@@ -67,7 +76,7 @@ class ShownChoice(Struct, frozen=True, kw_only=True):
     at: datetime
     chosen: tuple[str, ...]
     reason: Text
-    is_named: bool
+    remark: Text | None
     also_free: tuple[str, ...]
     starts_at: datetime | None
     """Of the meeting."""
@@ -154,14 +163,14 @@ def _show_choices(last: Sequence[LastChoice], names: dict[UUID, str]) -> list[Sh
 
 
 def _show_choice(last: LastChoice, names: dict[UUID, str], *, can_hand_over: bool) -> ShownChoice:
-    choice = last.choice
+    choice, rule = last.choice, explain(last.choice.asked, last.choice.chosen)
     free = (each.user_id for each in choice.asked.candidates if each.is_free and each.user_id not in choice.chosen)
     path = f"/bookings/{last.booking_id}/hand-over?place={choice.chosen[0]}"
     return ShownChoice(
         at=choice.at,
         chosen=_name(choice.chosen, names),
-        reason=REASONS[choice.reason],
-        is_named=choice.asked.is_named,
+        reason=FEWEST if rule is ChoiceRule.BEHIND and choice.asked.balance is Balance.TOTAL else RULES[rule],
+        remark=REMARKS.get(choice.reason),
         also_free=_name(free, names),
         starts_at=last.starts_at,
         is_cancelled=last.is_cancelled,

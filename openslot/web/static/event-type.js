@@ -9,8 +9,8 @@ const follow = () => load().then((preview) => preview.askSoon(), () => {});
 // What a browser kept over a reload is not what the frame has loaded.
 const isKept = (field) =>
   field.options ? [...field.options].some((one) => one.selected !== one.defaultSelected)
-  : field.type === "checkbox" ? field.checked !== field.defaultChecked
-  : field.type !== "hidden" && (field.defaultValue ?? "") !== field.value && field.tagName !== "BUTTON";
+  : /^(checkbox|radio)$/.test(field.type) ? field.checked !== field.defaultChecked
+  : !/^(hidden|fieldset)$/.test(field.type) && (field.defaultValue ?? "") !== field.value && field.tagName !== "BUTTON";
 
 document.querySelector("[data-preview-button]").hidden = true;
 form.addEventListener("focusin", load, { once: true });

@@ -1,5 +1,4 @@
-// What the frame of a page does besides: the current item of a list of links is in sight, the account menu closes by itself,
-// and a field with a script of its own loads it when it is entered.
+// The frame of a page: the current link is in sight, the account menu closes, fields fetch their scripts, forms are watched.
 
 for (const link of document.querySelectorAll("[aria-current]")) {
   const row = link.closest(".tabs, nav");
@@ -12,7 +11,12 @@ for (const link of document.querySelectorAll("[aria-current]")) {
   });
 }
 
-document.addEventListener("focusin", ({ target }) => { if (target.dataset.module) import(target.dataset.module); });
+const { watch } = document.querySelector("[data-save-bar]").dataset;
+document.addEventListener("focusin", ({ target }) => {
+  if (target.dataset.module) import(target.dataset.module);
+  if (target.form) import(watch);
+});
+if (document.activeElement.form || document.querySelector("form[data-watch], form .fault:not(:empty)")) import(watch);
 
 const account = document.getElementById("account");
 

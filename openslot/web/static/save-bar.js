@@ -1,5 +1,6 @@
 // The save bar: says what was changed and is not saved yet, saves all of it at once, and asks before it is lost.
-// It looks after the forms with `data-watch`; "unsaved" there means that what the form shows was never saved.
+// It stands there for forms with `data-watch`; "unsaved" there means that what the form shows was never saved. The page is not left
+// without a question while any form that `watch.js` names was changed.
 // `watch.js` fetches it when somebody begins to change something.
 
 const bar = document.querySelector("[data-save-bar]");
@@ -7,13 +8,15 @@ const what = bar.querySelector("[data-what]");
 const [discard, leave] = ["discard", "leave"].map((id) => document.getElementById(id));
 const stored = new Map();
 const PARTS = "section, details.card";
+let selector = "form[data-watch]";
 let sent = null;
 let isLeaving = false;
 let target = "";
 
-const watched = () => [...document.querySelectorAll("form[data-watch]")];
+const watched = () => [...document.querySelectorAll(selector)];
 const keyOf = (form) => form.getAttribute("action");
-const saveButton = (form) => form.querySelector("button:not([type=button])");
+const saveButton = (form) => form.querySelector(".button-main:not([formaction])") ?? form.querySelector("button:not([type=button])");
+const isUnsaved = (form) => form.dataset.watch === "unsaved" || form.querySelector(".fault:not(:empty)") !== null;
 const textOf = (element) => element?.firstChild?.textContent.trim() || element?.textContent.trim();
 
 function nameOf(field) {
@@ -49,19 +52,20 @@ function listChanges(form) {
     .filter((key) => before.get(key)?.value !== now.get(key)?.value)
     .map((key) => now.get(key) ?? before.get(key))
     .map(({ name, part }) => ({ name, part: form.querySelectorAll(PARTS)[part] ?? form.closest(PARTS) }));
-  if (changes.length || form.dataset.watch !== "unsaved") return changes;
+  if (changes.length || !isUnsaved(form)) return changes;
   return [{ name: textOf(form.closest("section")?.querySelector("h2")) ?? "", part: form.closest("section") }];
 }
 
 const listUnsaved = () => watched().filter((form) => listChanges(form).length);
 
 function update() {
-  const changes = watched().flatMap(listChanges);
+  const unsaved = listUnsaved(), changes = watched().filter((form) => "watch" in form.dataset).flatMap(listChanges);
   for (const part of document.querySelectorAll(".changed")) part.classList.remove("changed");
   for (const { part } of changes) part?.classList.add("changed");
   const names = [...new Set(changes.map(({ name }) => name).filter(Boolean))];
   what.textContent = new Intl.ListFormat(document.documentElement.lang, { type: "unit", style: "short" }).format(names);
   bar.hidden = !changes.length;
+  leave.querySelector("[value=save]").textContent = unsaved.length === 1 ? textOf(saveButton(unsaved[0])) : bar.dataset.word;
 }
 
 // Forms are sent one after another without leaving the page; one that is refused shows why, in its place.
@@ -70,8 +74,12 @@ async function send(form) {
   const body = form.enctype.startsWith("multipart") ? data : new URLSearchParams(data);
   const response = await fetch(form.action, { method: "POST", body });
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
-  const shown = [...page.querySelectorAll("form[data-watch]")].find((other) => keyOf(other) === keyOf(form));
-  if (!shown) throw new Error(response.statusText);
+  const shown = [...page.querySelectorAll(selector)].find((other) => keyOf(other) === keyOf(form));
+  if (!shown && !response.ok) throw new Error(response.statusText);
+  if (!shown) {
+    stored.set(keyOf(form), read(form));
+    return true;
+  }
   const fresh = document.importNode(shown, true);
   form.replaceWith(fresh);
   if (response.ok) stored.set(keyOf(fresh), read(fresh, true));
@@ -100,7 +108,8 @@ function go(address) {
   location.assign(address);
 }
 
-export function begin(forms) {
+export function begin(forms, watchedForms) {
+  selector = watchedForms;
   for (const form of forms) stored.set(keyOf(form), read(form, true));
   new MutationObserver(() => requestAnimationFrame(update)).observe(bar.parentElement, { childList: true, subtree: true });
   document.addEventListener("input", update);
@@ -110,7 +119,7 @@ export function begin(forms) {
 
 document.addEventListener("submit", (event) => {
   const form = event.target, button = event.submitter;
-  if (event.defaultPrevented || !form.matches("[data-watch]") || button?.formTarget) return;
+  if (event.defaultPrevented || !form.matches(selector) || button?.formTarget) return;
   const isStep = button?.name === "act" && button.value !== "save";
   if (isStep || listUnsaved().every((other) => other === form)) sent = form;
   else {

@@ -1,8 +1,15 @@
-// Fetches the save bar when somebody begins to change a form with `data-watch`. Without this script, forms have their buttons.
+// Fetches the save bar when somebody begins to change a form with `data-watch`, or one with fields for text, whose page asks
+// before it is left. Without this script, forms have their buttons.
+
+const LINES = ["text", "email", "url", "tel", "number", "date", "time", "datetime-local"].map((type) => `[type=${type}]`);
+const TEXT = ["textarea", "input:not([type])", ...LINES].join();
+// What is typed there is a secret, is saved at once, or is part of a question.
+const ELSEWHERE = ["[data-autosave]", "dialog *", ":has([type=password], [autocomplete=one-time-code], .button-bad)"].join();
+const WATCHED = ["form[data-watch]", `form[method=post]:is(main *):has(${TEXT}):not(${ELSEWHERE})`].join();
 
 const place = document.querySelector("[data-save-bar]");
 // As they are saved; rows may be gone by the time that the bar is there.
-const forms = [...document.querySelectorAll("form[data-watch]")].map((form) => form.cloneNode(true));
+const forms = [...document.querySelectorAll(WATCHED)].map((form) => form.cloneNode(true));
 let loaded;
 
 const fetchBar = async () => {
@@ -17,7 +24,7 @@ const fetchBar = async () => {
   await styled;
   place.replaceWith(bar, ...page.querySelectorAll("dialog"));
   const module = await import(bar.dataset.script);
-  module.begin(forms);
+  module.begin(forms, WATCHED);
   return module;
 };
 
@@ -27,11 +34,13 @@ const load = () => {
 };
 
 for (const kind of ["pointerdown", "keydown", "input"]) {
-  document.addEventListener(kind, (event) => { if (event.target.closest?.("form[data-watch]")) load(); });
+  document.addEventListener(kind, (event) => { if (event.target.closest?.(WATCHED)) load(); });
 }
 addEventListener("keydown", (event) => {
   if (!loaded || !(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "s") return;
   event.preventDefault();
   loaded.then((bar) => bar.save());
 });
-if (document.querySelector("form[data-watch=unsaved]")) load();
+const isUnsaved = forms.some((form) => form.matches("[data-watch=unsaved], :has(.fault:not(:empty))"));
+// The frame has fetched this script because somebody began.
+if (isUnsaved || document.activeElement.closest(WATCHED)) load();

@@ -179,7 +179,7 @@ async def test_a_host_sets_hours_dates_and_time_away_and_asks_why(
     await page.get_by_role("link", name="Add dates").click()
     await page.get_by_label("First day").fill("2026-03-18")
     await page.get_by_label("Closed").check()
-    await page.get_by_role("button", name="Save").click()
+    await page.get_by_role("button", name="Save").first.click()
     await expect(page.get_by_text("Wednesday 18 March").first).to_be_visible()
     await page.get_by_role("main").get_by_role("link", name="Out of office").click()
     await page.get_by_label("First day").fill("2026-03-19")

@@ -43,7 +43,7 @@ async def test_book_with_the_code(
     await page.get_by_role("button", name="Confirm booking").click()
 
     field = page.get_by_label("Code from the email")
-    await expect(page.get_by_text("We sent a code to jonas@okafor.example")).to_be_visible()
+    await expect(page.get_by_text("the code stays in its mailbox")).to_be_visible()
     await expect(field).to_be_focused()
     await expect(page.get_by_label("What would you like to talk about?")).to_have_value("Prices & more")
     assert await runtime.pool.fetchval(HELD) == int(scripts)
@@ -53,7 +53,7 @@ async def test_book_with_the_code(
     await expect(page.locator("#fault-email_code")).to_contain_text("Is wrong")
     await expect(field).to_be_focused()
     await page.get_by_role("button", name="Send a new code").click()
-    await expect(page.get_by_text("We sent a code to jonas@okafor.example")).to_be_visible()
+    await expect(page.get_by_text("No new code was sent")).to_be_visible()
     assert await runtime.pool.fetchval("select wrong_tries from email_codes") == 1
     # A moment after the first one nothing more is sent.
     assert await count_codes(runtime) == 1

@@ -6,19 +6,22 @@ import httpx2
 from msgspec.structs import replace
 
 from openslot.accounts import operations as accounts
+from openslot.accounts.models import User
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
+from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind
 from openslot.people import operations as people
+from tests.bookings.conftest import offer
 from tests.support.clocks import MovingClock
 from tests.support.live import connect, serving
 from tests.support.page import read_page
 from tests.web.booking_page.conftest import PAGE, TEN, book, starts_in
 
 NEXT_DAY = "2026-03-17T09:00:00Z"
+CHOSEN_DAY = re.compile(r'value="(\d{4}-\d\d-\d\d)"[^>]* aria-pressed="true"')
 
 
 async def test_a_new_booking_says_what_happens_next(client: httpx2.AsyncClient, intro: EventType) -> None:
@@ -67,6 +70,45 @@ async def test_a_booking_moves_to_another_time(client: httpx2.AsyncClient, runti
     assert moved.headers["location"] == f"{manage}?done=rescheduled"
     assert "Your meeting has a new time" in read_page(await client.get(moved.headers["location"])).headings
     assert await runtime.pool.fetchval("select to_char(starts_at, 'DD HH24:MI') from bookings") == "17 09:00"
+
+
+async def test_rescheduling_opens_on_the_day_of_the_booking(client: httpx2.AsyncClient, intro: EventType) -> None:
+    manage = await book(client, start="2026-04-09T10:00:00Z")
+    times = await client.get(f"{manage}/reschedule")
+    other = await client.get(f"{manage}/reschedule", params={"date": "2026-03-18"})
+
+    assert CHOSEN_DAY.findall(times.text) == ["2026-04-09"]
+    assert CHOSEN_DAY.findall(other.text) == ["2026-03-18"]
+
+
+async def test_a_request_shows_its_place_and_tells_no_link_before_it_is_confirmed(
+    client: httpx2.AsyncClient, runtime: Runtime, host: User
+) -> None:
+    for number, (location, wanted, told) in enumerate(
+        (
+            (Location(LocationKind.IN_PERSON, "12 Pier Street"), {}, "Where 12 Pier Street"),
+            (
+                Location(LocationKind.VIDEO_LINK, "https://meet.example/room"),
+                {},
+                "Where Video call, link after booking",
+            ),
+            (
+                Location(LocationKind.PHONE, asks=LocationAsks.PHONE),
+                {"place": "+49 30 12345678"},
+                "Where Mara Lindqvist will call you at +493012345678",
+            ),
+            (Location(LocationKind.TEXT), {}, ""),
+        )
+    ):
+        slug = f"asked-{number}"
+        await offer(runtime, host, slug, location=location, requires_confirmation=True)
+        manage = await book(client, page=f"/mara/{slug}", start=f"2026-03-1{number + 6}T10:00:00Z", **wanted)
+        text = read_page(await client.get(manage)).text
+
+        assert "Your request was sent" in text
+        assert told in text
+        assert "Where" in text or not told
+        assert "meet.example" not in text
 
 
 async def test_a_form_that_reschedules_too_often_says_when_it_is_possible_again(

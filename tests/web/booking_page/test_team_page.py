@@ -56,6 +56,22 @@ async def test_a_private_event_type_is_left_off_and_needs_its_token(
     assert (await client.get(PAGE, params={"token": token})).status_code == 200
 
 
+async def test_a_teams_page_has_the_other_formats_that_it_names(client: httpx2.AsyncClient, offered: EventType) -> None:
+    shown = await client.get("/team/sales")
+    named = re.findall(r'<link rel="alternate" type="([^"]+)" href="([^"]+)">', shown.text)
+    answers = {kind: await client.get(path) for kind, path in named}
+    text, data = answers["text/markdown"], answers["application/json"]
+
+    assert [answer.status_code for answer in answers.values()] == [200, 200]
+    assert f"{PAGE}.md" in text.text
+    assert "# Sales" in text.text
+    assert data.json()["host"] == {"name": "Sales", "username": "team/sales", "timezone": "UTC"}
+    assert [each["slug"] for each in data.json()["eventTypes"]] == ["demo"]
+    assert data.json()["pageUrl"].endswith("/team/sales")
+    assert (await client.get("/team/sales", headers={"accept": "application/json"})).json() == data.json()
+    assert (await client.get("/team/nobody.md")).status_code == 404
+
+
 async def test_times_of_all_hosts_are_shown_under_the_teams_name(
     client: httpx2.AsyncClient, offered: EventType
 ) -> None:

@@ -150,7 +150,7 @@ async def test_a_host_connects_a_calendar_and_a_time_closes(
     await page.get_by_role("button", name="Test now").click()
     await expect(page.get_by_role("status")).to_contain_text("The connection works. The server shows 1 calendar.")
     await page.get_by_role("checkbox").uncheck()
-    await page.get_by_role("button", name="Save", exact=True).click()
+    await page.get_by_role("button", name="Save", exact=True).first.click()
     await page.wait_for_url("**?done=saved")
     await page.goto(booking_page)
     await expect(taken).to_be_visible()

@@ -60,7 +60,7 @@ async def test_a_host_connects_google_and_moves_a_booking_there(
     await page.goto("/settings/calendars")
     await page.get_by_role("link", name=EMAIL).first.click()
     await page.get_by_role("checkbox", name="Family").uncheck()
-    await page.get_by_role("button", name="Save", exact=True).click()
+    await page.get_by_role("button", name="Save", exact=True).first.click()
     await expect(page.get_by_role("checkbox", name="Family")).not_to_be_checked()
     booking = await book(TEN)
     await work_off(runtime, clock)
@@ -97,7 +97,7 @@ async def test_a_host_lets_google_invite(
     box = page.get_by_role("checkbox", name="Invite people from this calendar")
     await expect(box).not_to_be_checked()
     await box.check()
-    await page.get_by_role("button", name="Save", exact=True).click()
+    await page.get_by_role("button", name="Save", exact=True).first.click()
     await expect(page.get_by_role("status")).to_contain_text("Your choices are saved")
     await expect(box).to_be_checked()
 
@@ -108,7 +108,7 @@ async def test_a_host_lets_google_invite(
     assert [each.get_content_type() for each in told.walk() if not each.is_multipart()] == ["text/plain", "text/html"]
 
     await box.uncheck()
-    await page.get_by_role("button", name="Save", exact=True).click()
+    await page.get_by_role("button", name="Save", exact=True).first.click()
     await expect(page.get_by_role("status")).to_contain_text("Your choices are saved")
     await expect(box).not_to_be_checked()
     await book(TWELVE)

@@ -67,7 +67,7 @@ async def test_a_host_connects_microsoft_and_moves_a_booking_there(
     await page.goto("/settings/calendars")
     await page.get_by_role("link", name=EMAIL).first.click()
     await page.get_by_role("checkbox", name="Family").uncheck()
-    await page.get_by_role("button", name="Save", exact=True).click()
+    await page.get_by_role("button", name="Save", exact=True).first.click()
     await expect(page.get_by_role("checkbox", name="Family")).not_to_be_checked()
     booking = await book(TEN)
     await work_off(runtime, clock)

@@ -98,7 +98,7 @@ async def test_a_host_imports_a_file_and_looks_after_a_contact(
     await page.get_by_role("link", name="Zoë Müller").click()
     await page.get_by_role("link", name="Edit").click()
     await page.get_by_label("Company (optional)").fill("Müller & Co")
-    await page.get_by_role("button", name="Save").click()
+    await page.get_by_role("button", name="Save").first.click()
     await expect(page.get_by_role("status")).to_contain_text("The contact was changed.")
     await expect(page.get_by_text("Müller & Co")).to_be_visible()
     await page.get_by_role("link", name="Book a meeting").click()

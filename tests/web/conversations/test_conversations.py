@@ -7,6 +7,7 @@ import httpx2
 from openslot.accounts.models import User
 from openslot.conversations.models import Channel, MessageDirection, MessageStatus
 from openslot.core.work import Runtime
+from openslot.messaging.connection_models import ConnectionChannel
 from tests.support.clocks import MONDAY
 from tests.support.messaging import insert_number
 from tests.support.page import read_page
@@ -142,8 +143,7 @@ async def test_a_thread_says_why_a_message_was_not_delivered_and_when_whatsapp_t
     member: httpx2.AsyncClient, user: User, runtime: Runtime, say: Say
 ) -> None:
     message = await say(channel=Channel.WHATSAPP, direction=MessageDirection.OUTBOUND, status=MessageStatus.FAILED)
-    await insert_number(runtime, user_id=user.id)
-    await runtime.pool.execute("update messaging_connections set channel = 'whatsapp'")
+    await insert_number(runtime, user_id=user.id, channel=ConnectionChannel.WHATSAPP)
     await runtime.pool.execute("update messages set error = 'invalid_number'")
     page = (await member.get(f"/conversations/{message.conversation_id}")).text
     forced = await member.post(f"/conversations/{message.conversation_id}/reply", data={"content": "Hello"})

@@ -92,6 +92,8 @@ async def test_a_host_reads_answers_and_deletes_a_conversation(
     assert texts == ["Could we meet <later>?", "Of course", "At five?"]
     assert await runtime.pool.fetchval("select read_at = last_inbound_at from conversations")
 
+    # What is typed would be asked about.
+    await page.get_by_label("Reply").fill("")
     await page.get_by_role("link", name="Delete…").click()
     await expect(page.get_by_role("heading", name=f"Delete the conversation with {PHONE}?")).to_be_visible()
     await page.get_by_role("button", name="Delete this conversation").click()

@@ -14,7 +14,7 @@ from openslot.analytics.operations import read_figures
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.support.clocks import MovingClock
-from tests.support.host import TEN, TWELVE, Book
+from tests.support.host import TEN, TWELVE, Book, cancel
 from tests.support.page import read_page
 
 COUNT = """
@@ -190,6 +190,20 @@ async def test_the_page_shows_figures_charts_and_their_numbers(
     assert re.search(r"<span>Meetings</span><b>2</b>", answer.text)
     assert answer.text.count("<li tabindex") == 7
     assert ["Monday 16 March", "2", "0"] in page.rows
+
+
+async def test_the_meetings_before_are_those_that_the_figure_compares_with(
+    member: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, book: Book
+) -> None:
+    await book()
+    cancelled = await book(TWELVE, email="hana@kim.example")
+    await cancel(runtime, cancelled)
+    await book(TEN + timedelta(days=7), email="ivo@horvat.example")
+    clock.now = TEN + timedelta(days=8)
+    page = read_page(await member.get("/analytics?days=7"))
+
+    assert "Meetings1as before" in page.text
+    assert "Meetings before 1" in page.text
 
 
 async def test_a_file_has_a_line_for_each_day(member: httpx2.AsyncClient, clock: MovingClock, book: Book) -> None:

@@ -119,6 +119,10 @@ async def test_weeks_lead_on_and_never_back_into_the_past(member: httpx2.AsyncCl
     later = (await member.get(f"/bookings/{booking.id}/reschedule?day=2026-03-20")).text
     strange = await member.get(f"/bookings/{booking.id}/reschedule?day=9999-99-99")
 
+    distant = await book(TEN + timedelta(days=21))
+    opened = read_page(await member.get(f"/bookings/{distant.id}/reschedule")).fields["day"].value
+
+    assert opened == "2026-04-06"
     assert 'value="2026-03-16"' in first
     assert "Earlier" not in first
     assert "reschedule?day=2026-03-23" in first

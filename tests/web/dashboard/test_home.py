@@ -19,9 +19,29 @@ from tests.support.bookings import copy_booking
 from tests.support.clocks import MovingClock
 from tests.support.host import TEN, Book, cancel, fail, listen, open_session, say_busy
 from tests.support.page import read_html, read_page
+from tests.support.switches import stop
 from tests.web.organization.support import read_form
 
 NOBODY = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"
+
+
+async def test_stopped_messages_are_told_to_those_whom_they_concern(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    await stop(runtime, "sms")
+    nothing = read_page(await member.get("/")).text
+    await stop(runtime, "email")
+    host = read_page(await member.get("/"))
+    await runtime.pool.execute("update users set is_admin = true where id = $1", user.id)
+    admin = read_page(await member.get("/"))
+
+    assert "stopped" not in nothing
+    assert "Needs attention 1 Some outgoing messages are stopped and wait. Email " in host.text
+    assert "The administrator of this site has stopped them." in host.text
+    assert "/admin/messaging" not in host.addresses
+    assert "Some outgoing messages are stopped and wait. Email, SMS " in admin.text
+    assert "/admin/messaging" in admin.addresses
+    assert "All clear" not in host.text
 
 
 async def test_a_visitor_is_asked_to_sign_in(client: httpx2.AsyncClient, user: User) -> None:
@@ -196,7 +216,7 @@ async def test_empty_parts_say_the_next_step(member: httpx2.AsyncClient) -> None
 
     assert "Nothing is booked for today." in text
     assert "Share your link, so that people can book a time." in text
-    assert "All clear. All emails, webhooks and calendar updates were delivered" in text
+    assert "All clear. All webhooks and calendar updates were delivered" in text
 
 
 async def test_the_link_can_be_copied_and_has_its_figures_of_30_days(

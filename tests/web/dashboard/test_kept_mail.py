@@ -7,7 +7,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.bookings.links import manage_token
+from openslot.bookings.links import manage_token, manage_url
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.integrations.mail.ports import Mailer
@@ -18,6 +18,7 @@ from tests.support.effects import work_off
 from tests.support.host import Book, open_session
 from tests.support.live import connect, serving
 from tests.support.page import read_page
+from tests.support.switches import resume, stop
 
 KEPT = "are in the mailbox: no mail server is set up"
 
@@ -132,3 +133,22 @@ async def test_who_disables_an_account_reads_whether_anybody_is_told(
 
     assert "emails stay in the mailbox, and nobody gets them" in kept
     assert "mailbox" not in sent
+
+
+async def test_who_gets_no_confirmation_reads_so_and_keeps_the_link(
+    with_server: httpx2.AsyncClient, runtime: Runtime, book: Book
+) -> None:
+    booking = await book()
+    path = f"/manage/{manage_token(runtime, booking.id)}?done=booked"
+    await stop(runtime)
+    unsent = read_page(await with_server.get(path))
+    await resume(runtime)
+    sent = read_page(await with_server.get(path))
+
+    link = manage_url(runtime, booking.id)
+    assert "No email was sent to jonas@okafor.example. Keep this link" in unsent.text
+    assert "on its way" not in unsent.text
+    assert "in your email" not in unsent.text
+    assert link in unsent.text
+    assert "on its way" in sent.text
+    assert link not in sent.text

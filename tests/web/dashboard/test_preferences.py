@@ -72,7 +72,7 @@ async def test_the_menu_changes_theme_and_language_at_every_width(
         await page.set_viewport_size({"width": width, "height": 900})
         await page.goto("/contacts")
         await expect(page.get_by_role("link", name="More", exact=True)).to_be_visible(visible=width == 390)
-        await expect(page.get_by_role("navigation", name="Main")).to_be_visible(visible=width != 390)
+        await expect(page.get_by_role("navigation", name="Main", exact=True)).to_be_visible(visible=width != 390)
         await page.locator("#account > summary").click()
         await page.get_by_role("button", name="Dark").click()
         await expect(page.locator("html")).to_have_attribute("data-theme", "dark")

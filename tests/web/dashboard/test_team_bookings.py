@@ -1,6 +1,7 @@
 """Each host of a team's booking sees it in their dashboard, and changes it; others do not find it."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 
@@ -10,7 +11,8 @@ import pytest
 from openslot.accounts import members
 from openslot.accounts.models import User
 from openslot.accounts.organizations import get_organization
-from openslot.bookings.models import Booking
+from openslot.bookings import operations as bookings
+from openslot.bookings.models import Booking, BookingRef
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.people import operations as people
@@ -52,6 +54,7 @@ async def kim(client: httpx2.AsyncClient, runtime: Runtime, hosts: list[User]) -
         yield other
 
 
+UPCOMING = re.compile(r'<span class="count">(\d+)</span>')
 Leaving = Callable[[Runtime, User], Awaitable[None]]
 LISTS = (
     "/",
@@ -68,17 +71,56 @@ LISTS = (
 async def test_a_host_and_the_owner_see_it_and_others_do_not(
     jim: httpx2.AsyncClient, kim: httpx2.AsyncClient, member: httpx2.AsyncClient, booking: Booking, path: str
 ) -> None:
-    for client, sees in ((jim, True), (member, True), (kim, False)):
+    # The owner does not host it: it is found by its name, and where meetings of the teams are asked for.
+    for client, sees in ((jim, True), (member, path.startswith("/search")), (kim, False)):
         answer = await client.get(path)
         assert answer.status_code == 200
         assert (f"/bookings/{booking.id}" in answer.text) is sees
+    if path.startswith("/bookings"):
+        answer = await member.get(f"{path}{'&' if '?' in path else '?'}hosts=teams")
+        assert f"/bookings/{booking.id}" in answer.text
+
+
+async def test_an_owner_has_what_colleagues_host_only_where_it_is_asked_for(
+    member: httpx2.AsyncClient, jim: httpx2.AsyncClient, runtime: Runtime, booking: Booking
+) -> None:
+    async def count(client: httpx2.AsyncClient, view: str) -> list[tuple[int, int]]:
+        pages = [
+            await client.get("/bookings", params={"view": view, "hosts": hosts, "q": searched})
+            for searched in ("", "jonas")
+            for hosts in ("", "teams")
+        ]
+        return [
+            (page.text.count(f'href="/bookings/{booking.id}"'), int(UPCOMING.findall(page.text)[0])) for page in pages
+        ]
+
+    week = await member.get("/bookings/week?date=2026-03-16")
+    of_teams = await member.get("/bookings/week?date=2026-03-16&hosts=teams")
+    own = await jim.get("/bookings/week?date=2026-03-16")
+
+    assert await count(member, "upcoming") == [(0, 0), (1, 1)] * 2
+    assert await count(jim, "upcoming") == [(1, 1), (1, 1)] * 2
+    assert "Of my teams, too" in week.text
+    assert "Only mine" in of_teams.text
+    assert "theirs" in of_teams.text
+    assert "· Ana · Jim" in read_page(of_teams).text
+    assert "Of my teams, too" not in own.text
+    assert "theirs" not in own.text
+    assert "Download CSV" not in (await member.get("/bookings?view=past")).text
+    async with runtime.transaction(OPERATOR) as work:
+        await bookings.cancel_booking(work, BookingRef(booking.id, None))
+    assert await count(member, "cancelled") == [(0, 0), (1, 0)] * 2
+    assert await count(jim, "cancelled") == [(1, 0), (1, 0)] * 2
+    # Neither view counts what it does not show.
+    assert "Download CSV" not in (await member.get("/bookings?view=cancelled")).text
+    assert "Download CSV" in (await member.get("/bookings?view=cancelled&hosts=teams")).text
 
 
 async def test_the_list_names_the_team_and_the_other_hosts(
     jim: httpx2.AsyncClient, member: httpx2.AsyncClient, booking: Booking
 ) -> None:
     assert "Sales, with Ana" in (await jim.get("/bookings")).text
-    assert "Sales, with Ana and Jim" in (await member.get("/bookings")).text
+    assert "Sales, with Ana and Jim" in (await member.get("/bookings?hosts=teams")).text
 
 
 async def test_the_owner_reads_which_host_was_written_to(

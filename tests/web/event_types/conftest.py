@@ -40,7 +40,7 @@ def read_fields(page: str) -> dict[str, str]:
     for tag, attributes, text in TAG.findall(form):
         given = {name: unescape(value) for name, value in ATTRIBUTE.findall(attributes)}
         name = given.get("name", "")
-        if tag == "input" and (given.get("type") != "checkbox" or "checked" in given):
+        if tag == "input" and (given.get("type") not in {"checkbox", "radio"} or "checked" in given):
             values[name] = given.get("value", "")
         elif tag == "textarea":
             values[name] = unescape(text).removeprefix("\n")

@@ -239,9 +239,9 @@ async def test_the_preview_follows_the_form_and_can_not_be_used(
     assert asked == []
     await pass_time(page)
     await expect(inside.get_by_role("heading", name="30 minute meeting with tea and cake")).to_be_visible()
-    await page.locator("#color").fill("#aa00ff")
+    await page.get_by_label("Rose", exact=True).check()
     await pass_time(page)
-    await expect(inside.locator("link[href*='aa00ff']")).to_have_count(1)
+    await expect(inside.locator("link[href*='be123c']")).to_have_count(1)
     assert asked == ["POST", "POST"]
     await page.get_by_label("Duration in minutes").fill("")
     await page.get_by_label("Description (optional)").fill("<b>Bring</b> a friend")

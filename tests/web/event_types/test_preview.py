@@ -15,6 +15,7 @@ from openslot.web.booking_page import options
 from openslot.web.dashboard.event_types.preview import PREVIEWS
 from tests.support.host import TEN, Book
 from tests.support.page import read_page
+from tests.support.payments import insert_connection
 from tests.web.event_types.conftest import load, offer, read_fields
 
 SLOT = 'name="start" value="'
@@ -66,6 +67,27 @@ async def test_a_question_that_depends_on_another_says_when_it_is_asked(
         member, asking, "/questions", **{"questions.1.show_key": "missing", "questions.1.show_values": "S"}
     )
     assert "Which size?" in moved
+
+
+async def test_a_price_can_be_paid_in_the_preview_if_payments_are_connected(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
+) -> None:
+    priced = {"name": "Paid", "price": "80", "currency": "EUR"}
+
+    async def preview_both() -> list[str]:
+        fields = read_fields((await member.get("/event-types/new?start=one-to-one")).text)
+        new = await member.post("/event-types/new/preview?start=one-to-one", data=fields | priced)
+        return [await preview(member, intro, **priced), new.text]
+
+    unpayable = await preview_both()
+    await insert_connection(runtime, "rk_test_1234", user_id=user.id)
+
+    for page in unpayable:
+        assert "payments are not set up yet" in page
+    for page in await preview_both():
+        assert "80.00" in page
+        assert "payments are not set up yet" not in page
+        assert SLOT in page
 
 
 async def test_the_times_are_those_that_would_be_offered(

@@ -17,7 +17,7 @@ from tests.web.event_types.conftest import offer
 TEN = "2026-03-16T10:00:00Z"
 DAYS = {"timezone": "UTC", "startDate": "2026-03-16", "endDate": "2026-03-20"}
 INVITEE = {"inviteeName": "Li", "inviteeEmail": "li@okafor.example", "inviteeTimezone": "UTC"}
-WHY = "Invitees see no times, because it has a price and payments are not connected."
+WHY = "Invitees see no times, because it has a price and no account to pay to."
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ async def test_saving_again_keeps_both_changes(
 ) -> None:
     path = f"/event-types/{intro.id}"
     first, second = await open_tab(member, intro), await open_tab(member, intro)
-    await member.post(path, data={**first, "seats": "4", "locations.0.kind": "phone"})
+    await member.post(path, data={**first, "seats": "4", "locations.0.kind": "phone", "locations.0.number": "+49 30 1"})
     refused = await member.post(path, data={**second, "name": "From two"})
     answer = await member.post(path, data=read_fields(refused.text))
 

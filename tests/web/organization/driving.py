@@ -57,6 +57,7 @@ FORMS: dict[str, dict[str, str]] = {
     "/organization/messages/{connection_id}/token": {"token": "not-a-token"},
     "/organization/messages/{connection_id}/test": {"phone": "030"},
     "/organization/messages/{connection_id}/host": {"host": ""},
+    "/organization/messages/{connection_id}/countries": {"countries": "DE, FR"},
     "/organization/messages/{connection_id}/cancelling": {"can_cancel": "true"},
     "/organization/messages/{connection_id}/template": {"template": ""},
     "/organization/messages/{connection_id}/disconnect": {},
@@ -156,6 +157,7 @@ async def set_stage(
             await insert_connection(runtime, "rk_test_0123456789", organization_id=organization.id)
         numbers = await list_connections(work, organization)
         teammate = made["active"].member.user
+    async with runtime.transaction(OPERATOR) as work:
         team, offer = await add_team(work, organization, [teammate], owner=harbor.owner)
     number = numbers[0] if numbers else await insert_number(runtime, organization_id=organization.id)
     resolver.records[f"_openslot.{domain}"] = [claim.proof]

@@ -302,10 +302,13 @@ async def test_only_who_can_read_the_mailbox_sees_the_link_and_only_without_a_ma
     shown = await owner.get(page)
     assert link not in shown.text
     assert "Ask the administrator of this site" in read_page(shown).text
+    asks = "Ask the administrator of this site to hand over the link"
+    assert asks in read_page(await owner.get(MEMBERS)).text
 
     await runtime.pool.execute("update users set is_admin = true where id = $1", harbor.owner.id)
     shown = await owner.get(page)
     assert link in read_page(shown).text
+    assert "Hand the link over yourself" in read_page(await owner.get(MEMBERS)).text
     assert "Send the invitation again" not in read_page(shown).buttons
     app = create_app(settings, clock=clock)
     app._open_runtime = lambda: open_runtime(settings, clock=clock, fakes={Mailer: FakeMailer()})

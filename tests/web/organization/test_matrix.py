@@ -74,6 +74,7 @@ TABLE: dict[str, tuple[int | str, ...]] = {
     "POST /organization/messages/{connection_id}/host": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
     "POST /organization/messages/{connection_id}/cancelling": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
     "POST /organization/messages/{connection_id}/template": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "POST /organization/messages/{connection_id}/countries": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
     "GET /organization/messages/{connection_id}/disconnect": (200, 200, NOT, NOT, NOT, NOT, NOT, "in"),
     "POST /organization/messages/{connection_id}/disconnect": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
     "GET /organization/teams": (200, 200, 200, 200, NOT, NOT, NOT, "in"),
@@ -242,7 +243,7 @@ async def test_another_organizations_id_is_like_none(
                 found, none = [await ask(asking, line, own, each) for each in (harbor.organization.id, uuid4())]
                 assert found == none == (404, none[1]), (line, found, none)
         assert await read_tables(runtime) == before
-    assert len(tried) == 53
+    assert len(tried) == 54
 
 
 async def test_an_administrator_may_not_decide_about_an_owner(

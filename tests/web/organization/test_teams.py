@@ -214,7 +214,8 @@ async def test_the_ledger_says_who_had_what_and_why(
     assert "0 bookings · 0% of all · 0.5 due" in shown.text
     assert "Nobody is further than 0.5 from it." in shown.text
     chosen, other = [harbor.member.name, harbor.admin.name]
-    assert shown.rows[-1][2:5] in ([chosen, "Booked", other], [other, "Booked", chosen])
+    level = "Level with others, and not chosen for longest"
+    assert shown.rows[-1][2:5] in ([chosen, level, other], [other, level, chosen])
     assert path in linked.addresses
     assert nothing.status_code == 404
 
@@ -240,6 +241,7 @@ async def test_the_ledger_explains_a_host_who_was_away_and_names_cancelled_booki
         await bookings.cancel_booking(work, BookingRef(booking.id, None))
     cancelled = read_page(await owner.get(path))
 
+    assert away.rows[-1][3] == "Nobody else was free"
     assert "1 booking · 100% of all · 1 due · 67% by weight" in away.text
     assert "0 bookings · 0% of all · 0 due · 33% by weight" in away.text
     assert "Cancelled" not in away.rows[-1][1]
@@ -262,7 +264,7 @@ async def test_the_ledger_names_former_members_and_choices_by_hand(
     assert "the same number of bookings for their weight" in totals.text
     assert "their share" not in totals.text
     assert "furthest behind" not in totals.text
-    assert totals.rows[-1][2:5] == [harbor.member.name, "Booked chosen by hand", "Nobody"]
+    assert totals.rows[-1][2:5] == [harbor.member.name, "Chosen by hand", "Nobody"]
     assert left.rows[-1][2] == "a former member"
     assert "Nobody can host this event type" in left.text
 

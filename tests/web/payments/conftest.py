@@ -1,9 +1,12 @@
 """A host who takes payments, the fake Stripe they go to, and how the pages are used."""
 
 import re
+from datetime import timedelta
 
 import httpx2
+import pytest
 
+from openslot.payments import operations
 from tests.payments.conftest import books, clock, connection, fake_stripe, member, paid, settings, stranger, user
 from tests.payments.support import TEN
 from tests.support.fake_stripe import Books
@@ -15,6 +18,12 @@ INVITEE = "jonas@okafor.example"
 SEEN = "4900 EUR full"
 """What the form says that the invitee has seen of the price."""
 SESSION = re.compile(r"cs_\w+")
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nobody look at a payment so soon after another that the provider is not asked."""
+    monkeypatch.setattr(operations, "LOOKED_EVERY", timedelta())
 
 
 def filled(start: str = TEN, **changes: str) -> dict[str, str]:

@@ -3,19 +3,20 @@
 import asyncio
 
 import httpx2
+import pytest
 
 from openslot.accounts.members import add_member
 from openslot.accounts.models import User
 from openslot.accounts.organizations import add_organization
 from openslot.accounts.plans import Plan
-from openslot.core.actor import SYSTEM
+from openslot.core.actor import PUBLIC, SYSTEM, Actor
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Money
 from openslot.payments import operations
 from openslot.payments.models import Problem, StoredPayment
 from openslot.payments.words import PROBLEMS
 from tests.integrations.mail.conftest import messages
-from tests.payments.support import book, book_and_pay, find, intent_of, money, session_of, tick
+from tests.payments.support import book, book_and_pay, cancel, find, intent_of, money, session_of, tick
 from tests.support.clocks import MovingClock
 from tests.support.fake_stripe import Books
 from tests.support.host import open_session
@@ -45,14 +46,19 @@ async def test_the_list_has_totals_a_filter_and_a_file(
     assert "€49.00 received, €0.00 refunded" in shown.text
     assert f"/payments/{payment.id}" in shown.addresses
 
+    assert payment.paid_at is not None
+    day = str(payment.paid_at.date())
     for query, count in (
         ({"q": "OKAFOR"}, 1),
+        ({"status": "paid", "from": day, "to": day}, 1),
         ({"q": "nobody"}, 0),
         ({"status": "refunded"}, 0),
         ({"to": "2026-03-01"}, 0),
     ):
         found = read_page(await member.get("/payments", params=query))
         assert len([row for row in found.rows if "Jonas" in row[0]]) == count, query
+        # The total is that of what is listed.
+        assert ("€49.00 received, €0.00 refunded" in found.text) is (count == 1), query
     file = (await member.get("/payments/export.csv")).text
     assert "49.00,0.00,EUR,Paid,test" in file
     assert await runtime.pool.fetchval("select currency from payments") == "EUR"
@@ -198,6 +204,36 @@ async def test_the_bookings_page_and_the_question_before_cancelling_name_the_mon
     mails = await list_mails(runtime, INVITEE)
     assert any("Confirmed" in subject and "€49.00 paid" in text for subject, text in mails)
     assert any("Cancelled" in subject and "€49.00 will be refunded" in text for subject, text in mails)
+
+
+@pytest.mark.parametrize(
+    ("policy", "actor", "shown"),
+    [
+        ("full", PUBLIC, "Refund Done: today"),
+        ("none", PUBLIC, "the refund policy is: No refund if you cancel skipped"),
+        ("until:720", PUBLIC, "the refund policy is: Full refund until 30 days before the start skipped"),
+        ("none", SYSTEM, "Refund Done: today"),
+    ],
+)
+async def test_the_timeline_says_in_words_what_became_of_the_money(
+    member: httpx2.AsyncClient,
+    runtime: Runtime,
+    paid: EventType,
+    books: Books,
+    clock: MovingClock,
+    policy: str,
+    actor: Actor,
+    shown: str,
+) -> None:
+    await runtime.pool.execute("update event_types set refund_policy = $2 where id = $1", paid.id, policy)
+    payment = await book_and_pay(member, runtime, paid, books)
+    await cancel(runtime, payment, actor)
+    await tick(runtime, clock)
+    page = read_page(await member.get(f"/bookings/{payment.booking_id}"))
+    assert shown in page.text
+    assert "Another step" not in page.text
+    assert f"policy is {policy}" not in page.text
+    assert page.text.count("skipped") == int("skipped" in shown)
 
 
 async def test_the_pages_stay_light(

@@ -14,6 +14,7 @@ from tests.support.host import open_session
 from tests.support.page_checks import CHECKED, check_pages
 from tests.support.passwords import PASSWORD
 from tests.web.sign_up.conftest import NEW, ReadMail, path_in
+from tests.web.sign_up.others import give_access
 
 EMAIL = "noor@haddad.example"
 
@@ -100,10 +101,17 @@ async def test_a_session_is_signed_out_and_the_other_browser_is_asked_to_sign_in
     await expect(here.get_by_text("This browser")).to_be_visible()
 
 
-async def visit(page: Page, client: httpx2.AsyncClient, read_mail: ReadMail, user: User) -> AsyncIterator[str]:
+async def visit(
+    page: Page, client: httpx2.AsyncClient, runtime: Runtime, read_mail: ReadMail, user: User
+) -> AsyncIterator[str]:
     """Go through every page and every state of it that looks different."""
     await page.goto("/settings/sessions")
     yield "sessions"
+    await give_access(runtime, user)
+    await page.goto("/settings/access")
+    yield "access"
+    await page.get_by_role("button", name="End access of what is ticked").click()
+    yield "no access"
     await page.context.clear_cookies()
     for path in (
         "/login?done=password",
@@ -139,6 +147,6 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
 ) -> None:
     await open_session(runtime, user)
     page, faults = await open_as(browser, client, runtime, user, **CHECKED)
-    await check_pages(page, visit(page, client, read_mail, user), "sign up")
+    await check_pages(page, visit(page, client, runtime, read_mail, user), "sign up")
     # The browser reports the pages that show a fault or a wrong link, as it should.
     assert [fault for fault in faults if "400 (Bad Request)" not in fault and "403 (Forbidden)" not in fault] == []

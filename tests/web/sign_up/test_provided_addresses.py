@@ -1,6 +1,7 @@
-"""Whoever signs up with an address for which a provider has closed an account gets it, if nobody has used it."""
+"""Whoever signs up with an address for which a provider has opened an account gets it, if nobody has used it."""
 
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from uuid import UUID
 
 import httpx2
@@ -14,13 +15,16 @@ from openslot.core.work import Runtime
 from openslot.people import departures, store
 from openslot.people import operations as people
 from tests.integrations.mail.conftest import part
-from tests.support.provisioning import SUSPEND, Provider, harbor, organization, token
+from tests.support.host import ELEVEN, Book, book
+from tests.support.provisioning import SUSPEND, Provider, found_organization, harbor, organization, token
+from tests.support.teams import book_team, open_team
 from tests.web.conftest import sign_in
 from tests.web.sign_up.conftest import NEW, ReadMail, path_in
 from tests.web.sign_up.support import EMAIL, LINK, send
 
-__all__ = ["harbor", "organization", "token"]
+__all__ = ["book", "harbor", "organization", "token"]
 
+INVITED = "/invite/"
 Squatting = Callable[[Provider], Awaitable[str]]
 
 
@@ -56,6 +60,12 @@ async def find_link(read_mail: ReadMail) -> str:
 
 async def get_user(runtime: Runtime, email: str = EMAIL) -> User:
     return await accounts.get_user_by_email(runtime.work(OPERATOR), email)
+
+
+async def list_states(runtime: Runtime) -> list[tuple[bool, bool]]:
+    """List which memberships are active, and which are yet to be accepted."""
+    statement = "select m.active, p.pending from memberships m join member_profiles p on p.member_id = m.id"
+    return [(row["active"], row["pending"]) for row in await runtime.pool.fetch(statement)]
 
 
 @pytest.mark.parametrize("squat", [close_at_once, close_later, close_and_forget])
@@ -101,8 +111,81 @@ async def test_no_departure_waits_for_a_decision_afterwards(
     assert await runtime.pool.fetchval("select count(*) from memberships") == 0
 
 
-async def be_invited(runtime: Runtime, provider: Provider, organization: Organization) -> str:
+async def test_who_reads_the_mail_gets_an_open_account_and_is_asked_to_join(
+    client: httpx2.AsyncClient, runtime: Runtime, provider: Provider, read_mail: ReadMail
+) -> None:
+    member_id = await open_account(provider)
+    before = await get_user(runtime)
+    first = path_in((await read_mail(EMAIL))[-1], INVITED)
+    await send(client)
+    opened = await client.post(await find_link(read_mail))
+    after = await get_user(runtime)
+    client.cookies.clear()
+
+    assert opened.status_code == 303
+    assert (after.id, after.name, after.disabled_at) == (before.id, "Noor Haddad", None)
+    assert await list_states(runtime) == [(False, True)]
+    # The provider goes on working, and nothing reaches the account.
+    assert (await provider.read(member_id))["userName"] == EMAIL
+    rename = {"op": "replace", "path": "name.formatted", "value": "Somebody"}
+    for change in (SUSPEND, {**SUSPEND, "value": True}, rename):
+        assert (await provider.patch(member_id, change)).status_code == 200
+    assert await list_states(runtime) == [(False, True)]
+    assert (await get_user(runtime)).name == "Noor Haddad"
+    assert (await sign_in(client, EMAIL, NEW)).status_code == 303
+    client.cookies.clear()
+
+    # The link from before asks nobody any more; a new one does, and is accepted.
+    assert (await client.post(first)).status_code == 403
+    link = path_in((await read_mail(EMAIL))[-1], INVITED)
+    assert (await client.post(link)).status_code == 303
+    assert await list_states(runtime) == [(True, False)]
+    await provider.patch(member_id, SUSPEND)
+    assert (await get_user(runtime)).disabled_at is not None
+
+
+async def test_an_account_in_two_organizations_is_let_go_by_both(
+    client: httpx2.AsyncClient, runtime: Runtime, provider: Provider, read_mail: ReadMail
+) -> None:
+    _, other = await found_organization(runtime, "choir", "choir.example")
     await open_account(provider)
+    await runtime.pool.execute("update member_profiles set pending = false")
+    await Provider(client, other).create(EMAIL, active=False)
+    await runtime.pool.execute("update member_profiles set pending = false")
+    await send(client)
+    assert (await client.post(await find_link(read_mail))).status_code == 303
+
+    assert await list_states(runtime) == [(False, True)]
+
+
+async def test_others_take_what_an_account_hosted_for_a_team_and_its_own_bookings_stay(
+    client: httpx2.AsyncClient, runtime: Runtime, read_mail: ReadMail, book: Book
+) -> None:
+    team = await open_team(runtime, 2)
+    booked = await book_team(runtime, team.event_type, ELEVEN)
+    hosted = "select user_id from booking_hosts where booking_id = $1"
+    host_id = await runtime.pool.fetchval(hosted, booked.id)
+    await runtime.pool.execute("update users set password_hash = null, email = $2 where id = $1", host_id, EMAIL)
+    await runtime.pool.execute(
+        """update member_profiles p set profile = '{}' from memberships m
+        where m.id = p.member_id and m.user_id = $1""",
+        host_id,
+    )
+    own = await book(ELEVEN + timedelta(days=1), host=await get_user(runtime))
+    await send(client)
+    assert (await client.post(await find_link(read_mail))).status_code == 303
+
+    assert await runtime.pool.fetchval(hosted, booked.id) != host_id
+    rows = await runtime.pool.fetch("select id, status from bookings order by starts_at")
+    assert [tuple(row.values()) for row in rows] == [(booked.id, "CONFIRMED"), (own.id, "CONFIRMED")]
+    members_of = "select count(*) from team_members where user_id = $1"
+    assert await runtime.pool.fetchval(members_of, host_id) == 1, "who accepts is back in the team"
+
+
+async def be_invited(runtime: Runtime, provider: Provider, organization: Organization) -> str:
+    """Who has to accept can choose a password by the link for a forgotten one."""
+    await open_account(provider)
+    await runtime.pool.execute("update member_profiles set pending = true")
     return EMAIL
 
 

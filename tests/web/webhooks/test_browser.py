@@ -164,8 +164,8 @@ async def test_a_host_writes_a_follow_up_tries_it_and_saves_it(
     await expect(shown.first).to_contain_text("Thanks, Alex Morgan")
     await expect(shown.first).to_contain_text("日時")
     await page.get_by_role("button", name="Send a test to me").click()
-    await expect(page.get_by_role("status")).to_contain_text("test email is in the mailbox")
-    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_role("status").first).to_contain_text("test email is in the mailbox")
+    await page.get_by_role("button", name="Save", exact=True).first.click()
     await expect(page.get_by_role("status")).to_contain_text("Saved.")
     await page.get_by_role("link", name="2 hours after").click()
     await expect(page.get_by_label("Text")).to_have_value("It was about {event_name}.")
@@ -216,6 +216,6 @@ async def test_a_host_gives_the_page_a_face(
     assert await face.evaluate("image => [image.offsetWidth, image.offsetHeight]") == [56, 56]
     await page.goto("/settings/notifications")
     await page.get_by_label("New booking").uncheck()
-    await page.get_by_role("button", name="Save", exact=True).click()
+    await page.get_by_role("button", name="Save", exact=True).first.click()
     await expect(page.get_by_label("New booking")).not_to_be_checked()
     assert faults == []

@@ -1,14 +1,14 @@
 """Pages: the list of contacts, also as a CSV file; one contact, and the forms that add, change and delete one."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import Annotated, Any
 from uuid import UUID
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, fields
 
 from openslot.accounts.models import User
 from openslot.bookings.models import Status
@@ -17,14 +17,14 @@ from openslot.calls.models import KnownCall
 from openslot.calls.operations import CallsFilter
 from openslot.contacts import operations as contacts
 from openslot.contacts import operations as directory
-from openslot.contacts.csv_files import COLUMN_NAMES, write_cell, write_tags
-from openslot.contacts.import_models import Field
-from openslot.contacts.import_rules import read_tags
-from openslot.contacts.models import Contact, ContactSort, Meeting
-from openslot.contacts.schemas import ContactChanges, ContactWanted, PhoneOrNone
+from openslot.contacts.csv_files import write_cell
+from openslot.contacts.fields import PROSE
+from openslot.contacts.models import CONTACT_FIELDS, Contact, ContactSort, Meeting
+from openslot.contacts.schemas import ContactChanges, ContactWanted
 from openslot.conversations import operations as conversations
 from openslot.conversations.models import Conversation
-from openslot.core.text import CheckedText, EmailAddress, Name, Prose, ShortLine
+from openslot.core.shapes import with_fields
+from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
@@ -41,8 +41,9 @@ from openslot.web.pages import locale_of, page, redirect
 
 # As many as one file can bring in again.
 MAX_ROWS = 20_000
-FIELDS = (Field.NAME, Field.EMAIL, Field.PHONE, Field.COMPANY, Field.NOTES, Field.TAGS)
-COLUMNS = (*(COLUMN_NAMES[field] for field in FIELDS), Text("Added on"))
+COLUMNS = (Text("Name"), Text("Email address"), *(each.label for each in CONTACT_FIELDS), Text("Added on"))
+# Long texts come last.
+SHOWN_FIELDS = sorted(CONTACT_FIELDS, key=lambda each: each.kind is PROSE)
 ROWS = 25
 LIST_NOTICES = {"deleted": Text("The contact was deleted.")}
 MAX_TALKS = 10
@@ -78,10 +79,7 @@ def write_file(columns: Iterable[str], rows: Iterable[Iterable[str]], locale: Lo
 def _cells(contact: Contact, user: User) -> Iterator[str]:
     yield contact.name
     yield contact.email
-    yield contact.phone or ""
-    yield contact.company or ""
-    yield contact.notes or ""
-    yield write_tags(contact.tags)
+    yield from (each.kind.write(getattr(contact, each.name)) for each in CONTACT_FIELDS)
     yield f"{words.day(contact.created_at, user.zone)}"
 
 
@@ -143,14 +141,9 @@ async def _list_talks(work: Work, user: User, phone: str) -> tuple[list[Conversa
 
 def _list_facts(contact: Contact, user: User) -> Iterator[tuple[str, object]]:
     """List what is known about a person, each under its label; what nobody has said is left out."""
-    if contact.company:
-        yield Text("Company"), contact.company
-    if contact.phone:
-        yield Text("Phone number"), contact.phone
-    if contact.tags:
-        yield Text("Tags"), ", ".join(contact.tags)
-    if contact.notes:
-        yield Text("Notes"), contact.notes
+    for field in SHOWN_FIELDS:
+        if value := getattr(contact, field.name):
+            yield field.label, value if isinstance(value, str) else ", ".join(value)
     yield Text("Added on"), words.day(contact.created_at, user.zone)
 
 
@@ -174,24 +167,10 @@ def _meeting_row(meeting: Meeting, user: User, *, now: datetime) -> BookingRow:
     )
 
 
-class TypedTags(CheckedText):
-    """Tags that are separated by commas, as they were typed."""
-
-    __slots__ = ()
-
-    @classmethod
-    def parse(cls, text: str) -> str:
-        read_tags(text)
-        return text
-
-
+@with_fields((each.name, each.kind.typed, "") for each in CONTACT_FIELDS)
 class ContactForm(Struct, frozen=True, kw_only=True):
     name: Annotated[Name, WhenEmpty(Text("Enter a name"))]
     email: Annotated[EmailAddress, WhenEmpty(Text("Enter an email address"))]
-    phone: PhoneOrNone = PhoneOrNone("")
-    company: ShortLine = ""
-    notes: Prose = ""
-    tags: TypedTags = TypedTags("")
 
 
 @get("/contacts/new")
@@ -208,8 +187,8 @@ async def create_contact_by_form(work: Work, user: User, form: Form[ContactForm]
 @get("/contacts/{contact_id}/edit")
 async def show_contact_form(work: Work, user: User, contact_id: UUID, form: Form[ContactForm] = Form()) -> Response:
     contact = await contacts.get_contact(work, user, contact_id)
-    saved = {name: getattr(contact, name) or "" for name in ContactForm.__struct_fields__}
-    return _show(work, user, form.begin({**saved, "tags": write_tags(contact.tags)}), contact)
+    fields = {each.name: each.kind.write(getattr(contact, each.name)) for each in CONTACT_FIELDS}
+    return _show(work, user, form.begin({"name": contact.name, "email": contact.email, **fields}), contact)
 
 
 @post("/contacts/{contact_id}/edit", shows=show_contact_form)
@@ -219,7 +198,8 @@ async def edit_contact(work: Work, user: User, contact_id: UUID, form: Form[Cont
 
 
 def _read(form: Form[ContactForm]) -> dict[str, Any]:
-    return {**asdict(form.get()), "tags": read_tags(form["tags"])}
+    sent = asdict(form.get())
+    return {**sent, **{each.name: each.kind.read(sent[each.name]) for each in CONTACT_FIELDS if sent[each.name]}}
 
 
 @get("/contacts/{contact_id}/delete")
@@ -244,13 +224,27 @@ async def delete_contact_by_form(work: Work, user: User, contact_id: UUID) -> Re
 
 def _show(work: Work, user: User, form: Form[ContactForm], contact: Contact | None) -> Response:
     path, method = (f"/contacts/{contact.id}", "PATCH") if contact else ("/contacts", "POST")
-    names = ("name", "email", "phone", "company", "notes")
-    body = {name: form[name] for name in names if form[name]} or {"name": "NAME", "email": "EMAIL"}
     return page(
         "dashboard/contacts/form.html",
         user,
         here="/contacts",
         form=form,
+        fields=[(each, Text("%(label)s (optional)", label=each.label)) for each in SHOWN_FIELDS],
         contact=contact,
-        curl=curl(work, user, path, method=method, body=body),
+        curl=curl(work, user, path, method=method, body=_write_body(form)),
     )
+
+
+def _write_body(form: Form[ContactForm]) -> dict[str, object]:
+    """Write what stands in the form as the API takes it."""
+    read = {each.name: each.kind.read for each in CONTACT_FIELDS}
+    names = [(each.name, each.encode_name) for each in fields(ContactWanted) if form[each.name]]
+    body = {encoded: _read_if_valid(read.get(name, str), form[name]) for name, encoded in names}
+    return body or {"name": "NAME", "email": "EMAIL"}
+
+
+def _read_if_valid(read: Callable[[str], object], text: str) -> object:
+    try:
+        return read(text)
+    except ValueError:
+        return text

@@ -12,7 +12,7 @@ from openslot.accounts.models import User
 from openslot.contacts import imports
 from openslot.contacts.csv_files import COLUMN_NAMES, MAX_BYTES, MAX_LINES, UTF8, UTF16, WINDOWS, read_cell
 from openslot.contacts.errors import ImportAlreadyStarted, ImportLimitExceeded
-from openslot.contacts.import_models import ContactImport, ExistingContacts, Field, ImportLine, ImportState, LineFault
+from openslot.contacts.import_models import ContactImport, ExistingContacts, ImportLine, ImportState, LineFault
 from openslot.contacts.import_rules import read_person
 from openslot.core.work import Work
 from openslot.i18n import Text
@@ -179,7 +179,7 @@ def _list_columns(found: ContactImport, lines: Sequence[ImportLine], chosen: Seq
             name=name[:100],
             number=place + 1,
             samples=tuple(line.cells[place][:80] for line in lines if place < len(line.cells) and line.cells[place]),
-            field=chosen[place] if chosen[place] in set(Field) else NOT_IMPORTED,
+            field=chosen[place] if chosen[place] in COLUMN_NAMES else NOT_IMPORTED,
         )
         for place, name in enumerate(found.header)
     ]

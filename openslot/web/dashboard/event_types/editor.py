@@ -13,21 +13,30 @@ from openslot.core.errors import Invalid
 from openslot.core.ids import SHAPE
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
+from openslot.event_types.accounts import list_accounts
 from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound, EventTypeSlugAlreadyExists
 from openslot.event_types.locations import MAX_LOCATIONS
-from openslot.event_types.models import EventType, EventTypeOverview, Location, LocationAsks, LocationKind
+from openslot.event_types.models import (
+    EventType,
+    EventTypeOverview,
+    Location,
+    LocationAsks,
+    LocationKind,
+    PaymentAccount,
+)
 from openslot.event_types.ports import Conferences
-from openslot.event_types.rules import DETAILS, edition_of, find_changed, suggest_slug
+from openslot.event_types.rules import DETAILS, edition_of, find_changed, is_color, suggest_slug
+from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.i18n.localization import localize
-from openslot.payments import queries
-from openslot.routing import Form, Request, Response, get, post
+from openslot.routing import Form, Response, get, post
 from openslot.schedules import operations as schedules
 from openslot.schedules.errors import ScheduleNotFound
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.event_types import forms, locations
 from openslot.web.dashboard.event_types.embeds import WITH_FRAMES
 from openslot.web.dashboard.event_types.overview import find_closed, links_of, state_of
+from openslot.web.marks import EVENT_COLORS, find_color, pick_color
 from openslot.web.pages import locale_of, page, redirect
 
 NOTICES = {
@@ -39,6 +48,7 @@ NOTICES = {
     "archive-only": Text("It has bookings, so it can't be deleted. Archive it instead."),
 }
 NO_SCHEDULE = Text("Choose one of your schedules")
+GONE, NOT_CHOSEN = Text("The account is gone. Choose another one"), Text("Choose an account")
 BEGINNINGS = ("start", "from")
 FALLBACK, LONGEST_NAME = "meeting", 200
 # So that nobody is surprised by a meeting that begins at once.
@@ -71,15 +81,37 @@ async def form_page(
         place_kinds=locations.list_kinds(services, typed),
         max_places=MAX_LOCATIONS,
         makes_links=bool(services),
+        colors=_list_colors(form["color"]),
         windows=forms.WINDOWS,
         units=forms.UNIT_NAMES,
         currencies={code: code for code in dict.fromkeys((*forms.CURRENCIES, form["currency"] or "EUR"))},
         refunds=forms.REFUNDS,
-        takes_payments=await queries.takes_payments(work, user),
+        accounts=name_accounts(await list_accounts(work, user.id), form),
         open_sections=[name for name, fields in forms.SECTIONS.items() if not form.faults.keys().isdisjoint(fields)],
         **values,
     )
     return replace(shown, headers={**shown.headers, "content-security-policy": WITH_FRAMES})
+
+
+def _list_colors(chosen: str) -> list[tuple[str, str, Text]]:
+    """List the colors to choose from, each with its class and name, and the one of its own that an event type has."""
+    colors = [(name, value, label) for name, (label, value) in EVENT_COLORS.items()]
+    is_own = is_color(chosen) and all(value != chosen for _, value, _ in colors)
+    return [*colors, (find_color(chosen), chosen, Text("Own color"))] if is_own else colors
+
+
+def name_accounts(accounts: list[PaymentAccount], form: Form[forms.EventTypeForm]) -> dict[str, Text]:
+    """Name the accounts to choose from, and first what the event type names if that can't be paid to."""
+    names = {
+        str(each.id): Text("%(name)s (%(organization)s)", name=each.name, organization=each.organization)
+        if each.organization
+        else Text("%(name)s (your own)", name=each.name)
+        for each in accounts
+    }
+    chosen = form["account"]
+    if chosen in names or not (chosen or form["price"]):
+        return names
+    return {chosen: GONE if chosen else NOT_CHOSEN} | names
 
 
 class ChangedField(Struct, frozen=True, kw_only=True):
@@ -246,7 +278,7 @@ STARTING_POINTS = (
 
 
 @get("/event-types/new")
-async def show_new_event_type(request: Request, work: Work, user: User) -> Response:
+async def show_new_event_type(request: Exchange, work: Work, user: User) -> Response:
     """Show the starting points, or the form that one of them or another event type begins."""
     base = await find_beginning(request, work, user)
     if base is None:
@@ -262,7 +294,7 @@ async def show_new_event_type(request: Request, work: Work, user: User) -> Respo
 
 
 @post("/event-types")
-async def create_event_type(request: Request, work: Work, user: User, form: Form[forms.EventTypeForm]) -> Response:
+async def create_event_type(request: Exchange, work: Work, user: User, form: Form[forms.EventTypeForm]) -> Response:
     """Create an event type with what its form says and with the questions of what it begins with."""
     if form["act"]:
         values, focus = locations.change_locations(form.values, form["act"])
@@ -289,7 +321,7 @@ async def create_event_type(request: Request, work: Work, user: User, form: Form
     return redirect(f"/event-types/{made.id}?done=made")
 
 
-async def find_beginning(request: Request, work: Work, user: User) -> EventType | None:
+async def find_beginning(request: Exchange, work: Work, user: User) -> EventType | None:
     """Find what the address says that a new event type begins with, or None."""
     original = request.query.get("from", "")
     if original:
@@ -302,17 +334,18 @@ async def find_beginning(request: Request, work: Work, user: User) -> EventType 
     return await _begin(request, work, user, point) if point else None
 
 
-async def _begin(request: Request, work: Work, user: User, point: StartingPoint) -> EventType | None:
+async def _begin(request: Exchange, work: Work, user: User, point: StartingPoint) -> EventType | None:
     own = await schedules.list_schedules(work, user)
     if not own:
         return None
     name = str(localize(point.name, locale_of(request)))
     blank = event_types.draft(work, own[0], name=name, slug=suggest_slug(name) or FALLBACK, duration_minutes=30)
-    return replace(blank, **{"min_notice_minutes": USUAL_NOTICE, **point.changes})
+    color = pick_color(request.entry.event_colors)
+    return replace(blank, **{"min_notice_minutes": USUAL_NOTICE, "color": color, **point.changes})
 
 
 async def _show(
-    request: Request, work: Work, user: User, form: Form[forms.EventTypeForm], *, focus: str = ""
+    request: Exchange, work: Work, user: User, form: Form[forms.EventTypeForm], *, focus: str = ""
 ) -> Response:
     query = urlencode([(name, request.query[name]) for name in BEGINNINGS if name in request.query])
     return await form_page(

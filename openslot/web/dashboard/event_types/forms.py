@@ -53,6 +53,7 @@ FIELDS = {
     "bookingWindow.to": "window_to",
     "price.amount": "price",
     "price.currency": "currency",
+    "paymentAccount": "account",
     "refundPolicy": "refund_hours",
     "redirectUrl": "redirect_url",
     "requiresConfirmation": "confirmation",
@@ -80,7 +81,17 @@ UNIT_NAMES = {"minutes": Text("minutes"), "hours": Text("hours"), "days": Text("
 # The sections of the form that are folded, and the fields in each: one with a fault is shown open.
 SECTIONS = {
     "limits": ("buffer_before", "buffer_after", "interval", "per_day", "per_week", "per_invitee", "weeks"),
-    "more": ("seats", "price", "currency", "refund", "refund_hours", "confirmation", "redirect_url", "private"),
+    "more": (
+        "seats",
+        "price",
+        "currency",
+        "account",
+        "refund",
+        "refund_hours",
+        "confirmation",
+        "redirect_url",
+        "private",
+    ),
 }
 
 
@@ -136,6 +147,8 @@ class EventTypeForm(Struct, frozen=True, kw_only=True):
     seats: Number
     price: ShortText = ""
     currency: ShortText = "EUR"
+    account: UUID | None = None
+    """What invitees pay to, if there is a price."""
     refund: Literal["full", "until", "none"] = "full"
     refund_hours: int | None = None
     redirect_url: Annotated[str, Meta(pattern=LINE, max_length=2048)] = ""
@@ -172,6 +185,7 @@ def write_values(event_type: EventType) -> dict[str, str]:
         "weeks": _write(event_type.recurring_weeks),
         "price": write_amount(price) if price else "",
         "currency": price.currency if price else "EUR",
+        "account": str(event_type.payment_connection_id or ""),
         **_write_refund(event_type.refund_policy),
         "redirect_url": event_type.redirect_url or "",
     }
@@ -211,6 +225,7 @@ def read_event_type(sent: EventTypeForm, base: EventType) -> tuple[EventType, di
         limits=Limits(sent.per_day, sent.per_week, sent.per_invitee),
         recurring_weeks=sent.weeks,
         price=price,
+        payment_connection_id=sent.account if price else None,
         refund_policy=f"until:{sent.refund_hours}" if sent.refund == "until" else sent.refund,
         requires_confirmation=sent.confirmation,
         requires_email_verification=sent.verification,
@@ -302,6 +317,7 @@ EDITED_FIELDS = {
     "limits": (Text("Limits"), ("per_day", "per_week", "per_invitee")),
     "seats": (Text("Seats"), ("seats",)),
     "price": (Text("Price"), ("price", "currency")),
+    "payment_connection_id": (Text("Invitees pay to"), ("account",)),
     "refund_policy": (Text("Refunds"), ("refund", "refund_hours")),
     "requires_confirmation": (Text("Confirmation"), ("confirmation",)),
     "requires_email_verification": (Text("Email confirmation"), ("verification",)),

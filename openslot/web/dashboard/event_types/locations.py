@@ -44,6 +44,7 @@ NEW = {"kind": LocationKind.VIDEO_LINK.value}
 CONFERENCE = "conference:"
 MADE = Text("Video call, link made per booking (%(service)s)")
 NOT_SET_UP = Text("Video call, link made per booking (no longer set up)")
+NO_NUMBER = Text("must be the number that the invitee calls")
 Line = Annotated[str, Meta(pattern=LINE, max_length=500)]
 
 
@@ -98,6 +99,8 @@ def read_locations(sent: Sequence[LocationForm], base: EventType) -> tuple[tuple
         location = _read(each)
         if location is None:
             location, faults[f"{NAME}.{index}.kind"] = base.location, Text("must be one of the choices")
+        elif location.kind is LocationKind.PHONE and not location.asks and not location.value:
+            faults[f"{NAME}.{index}.number"] = NO_NUMBER
         read.append(location)
     return tuple(read) or base.all_locations, faults
 

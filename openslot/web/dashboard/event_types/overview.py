@@ -32,7 +32,12 @@ NOTICES = {
 
 
 UNPAID = Text(
-    "Invitees see no times, because it has a price and payments are not connected. You can book it for someone."
+    "Invitees see no times, because it has a price and no account to pay to. Connect one, or choose one beside the "
+    "price. You can book it for someone."
+)
+GONE = Text(
+    "Invitees see no times, because the account that they paid to is gone: it was disconnected, or you have left its "
+    "organization. Choose another one beside the price. You can book it for someone."
 )
 
 
@@ -65,7 +70,9 @@ def state_of(event_type: EventType) -> tuple[Text, str]:
 
 def find_closed(event_type: EventType) -> Text | None:
     """Say why invitees see no times of an event type that is active."""
-    return UNPAID if event_type.active and not is_offered(event_type) else None
+    if not event_type.active or is_offered(event_type):
+        return None
+    return GONE if event_type.payment_connection_id else UNPAID
 
 
 class MoveForm(Struct, frozen=True, kw_only=True):

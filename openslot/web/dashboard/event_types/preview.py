@@ -12,9 +12,10 @@ from openslot.availability.models import Drafted
 from openslot.core.errors import RateLimited
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
+from openslot.event_types.accounts import list_accounts
 from openslot.event_types.models import EventType
 from openslot.event_types.rules import is_offered
-from openslot.http.doors import take_own
+from openslot.http.doors import Exchange, take_own
 from openslot.http.errors import headers_of, status_of
 from openslot.http.forms import read_values
 from openslot.http.security import PAGE_POLICY
@@ -73,12 +74,12 @@ async def preview_questions(
 
 
 @get("/event-types/new/preview")
-async def show_new_preview(request: Request, work: Work, user: User) -> Response:
+async def show_new_preview(request: Exchange, work: Work, user: User) -> Response:
     return await _show(request, work, user, await _begin(request, work, user))
 
 
 @post("/event-types/new/preview", transaction="none")
-async def preview_new(request: Request, work: Work, user: User, form: Form[EventTypeForm]) -> Response:
+async def preview_new(request: Exchange, work: Work, user: User, form: Form[EventTypeForm]) -> Response:
     """Show a new event type as a form describes it, and create nothing."""
     return await _show(request, work, user, read_leniently(form, await _begin(request, work, user)))
 
@@ -125,7 +126,7 @@ def _leave_out(values: Mapping[str, str], faults: Mapping[str, str]) -> dict[str
     return {name: text for name, text in values.items() if name.rpartition(".")[0] not in wrong}
 
 
-async def _begin(request: Request, work: Work, user: User) -> EventType:
+async def _begin(request: Exchange, work: Work, user: User) -> EventType:
     begun = await find_beginning(request, work, user)
     if begun is not None:
         return begun
@@ -145,6 +146,11 @@ async def _show(request: Request, work: Work, user: User, event_type: EventType)
         headers = {**shown.headers, **headers_of(refusal), "content-security-policy": FRAMED_BY_US}
         return replace(shown, headers=headers)
     options = Options(locale=locale_of(request))
+    if event_type.price is not None:
+        # What was read or drafted may have had no price yet.
+        accounts = {each.id for each in await list_accounts(work, user.id)}
+        named = event_type.payment_connection_id
+        event_type = replace(event_type, accepts_payments=named in accounts if named else bool(accounts))
     picked = await pick_month(work, Drafted(event_type), options)
     look = await find_look(work, user.id, color=event_type.color)
     shown = show(
