@@ -24,11 +24,13 @@ help: ## Say what each command does
 setup: $(VENV)/.everything ## Make .venv with everything in it
 
 $(VENV)/.installer: requirements/setup.txt
+	@echo "Making $(VENV)"
 	@scripts/make-venv "$(PYTHON)" "$(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/setup.txt
 	@touch $@
 
-$(VENV)/.runtime: $(VENV)/.installer requirements/runtime.txt pyproject.toml
+$(VENV)/.runtime: $(VENV)/.installer requirements/runtime.txt pyproject.toml openslot/__init__.py
+	@echo "Installing the packages that Openslot needs into $(VENV)"
 	@$(INSTALL) --require-hashes -r requirements/runtime.txt
 	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -38,13 +40,14 @@ $(VENV)/.everything: $(VENV)/.runtime requirements/dev.txt
 	@touch $@
 
 run: $(VENV)/.runtime ## Serve on http://127.0.0.1:8000 with demo data on the first start
+	@echo "Starting openslot serve --demo; everything it stores is in ./data"
 	@exec $(BIN)/openslot serve --demo
 
 # Checks compute and tests wait: side by side they take less time. Either fails the whole. The measured tests run once.
 test: setup chromium ## Run every check and every test
 	@said=$$(mktemp); trap 'rm -f "$$said"' EXIT; \
 	(code=0; $(MAKE) --no-print-directory check coverage >"$$said" 2>&1 || code=$$?; cat "$$said"; exit $$code) & checking=$$!; \
-	code=0; $(MAKE) --no-print-directory unit TEST_ARGS="$(MEASURED:%=--ignore=%) $(TEST_ARGS)" || code=$$?; \
+	code=0; $(MAKE) --no-print-directory unit TEST_ARGS="$(MEASURED:%=--ignore=%) --durations-to test-results/durations.json $(TEST_ARGS)" || code=$$?; \
 	wait $$checking || { echo "make check coverage has failed; its output is above." >&2; code=1; }; \
 	exit $$code
 
@@ -76,6 +79,9 @@ chromium: setup ## Install a Chromium for the browser tests where there is none
 mcp-peers: setup ## Install the MCP clients that the tests of the agents' tool server run; the tests do so themselves
 	@scripts/install-mcp-peers $(BIN)/python
 
+api-generators: setup ## Install the generators of API clients whose clients a test compiles and runs; the test does so itself
+	@scripts/install-api-generators $(BIN)/python
+
 bench: setup chromium ## Measure, as ratios within one run
 	@$(BIN)/python -m benchmarks
 
@@ -105,6 +111,13 @@ docs: setup ## Write the tables of settings, commands and agents' tools into the
 wheel: $(VENV)/.runtime ## Build dist/openslot-VERSION-py3-none-any.whl, which people install
 	@$(BIN)/python -m hatchling build --target wheel --directory dist
 
+# With another format than Docker's, Podman leaves the health check out.
+image: ## Build the image openslot:VERSION with Podman or Docker
+	@engine=$$(command -v podman || command -v docker) || { echo "Install Podman or Docker first." >&2; exit 1; }; \
+	commit=$$(git rev-parse --short=12 HEAD 2>/dev/null || true); version=$$(sed -n 's/^__version__ = "\(.*\)"/\1/p' openslot/__init__.py); \
+	case $$engine in *podman) format="--format docker";; *) format=;; esac; \
+	$$engine build $$format --file Containerfile --build-arg "COMMIT=$$commit" --tag "openslot:$$version" .
+
 # In an environment of its own: what audits must not decide which versions are audited.
 $(VENV)/audit/.installed: $(VENV)/.installer requirements/audit.txt
 	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/audit
@@ -120,4 +133,4 @@ lock: ## Renew the lock files from pyproject.toml
 clean: ## Remove what the other commands made, but not ./data
 	@rm -rf $(VENV) dist .mypy_cache .ruff_cache .coverage .hypothesis .import_linter_cache test-results
 
-.PHONY: help setup run test check unit coverage prove soak chromium mcp-peers bench record record-facts screenshots pictures messages docs wheel audit lock clean
+.PHONY: help setup run test check unit coverage prove soak chromium mcp-peers api-generators bench record record-facts screenshots pictures messages docs wheel image audit lock clean

@@ -13,6 +13,7 @@ from openslot.core.actor import SYSTEM
 from openslot.core.effects import TAKE_DUE, drop_planned, move_planned
 from openslot.core.ids import new_id
 from openslot.core.migrate import migrate
+from openslot.core.queue_order import Ring
 from openslot.core.work import Runtime, system_clock
 from openslot.jobs.housekeeping import sweep_effects
 
@@ -51,7 +52,7 @@ async def _measure(here: Stage) -> None:
 
 async def _print_look(connection: asyncpg.Connection, label: str) -> None:
     """Look for effects as a worker does, and print what it takes."""
-    arguments = (new_id(), system_clock(), 20)
+    arguments = (new_id(), system_clock(), 20, Ring.begin)
     found = []
     for _ in range(LOOKS):
         transaction = connection.transaction()

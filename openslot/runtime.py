@@ -12,7 +12,7 @@ from openslot.core.outbound import Outbound, Resolver
 from openslot.core.ports import NO_FAKES, open_ports
 from openslot.core.profiles import JOBS, ConnectionProfile
 from openslot.core.reading import StandbyReader, make_standby_pool
-from openslot.core.sealing import load_data_keys
+from openslot.core.sealing import is_sealed, load_data_keys
 from openslot.core.secrets import Cipher, load_secrets
 from openslot.core.turns import Turns
 from openslot.core.work import Clock, Runtime, Wiring, system_clock
@@ -43,7 +43,7 @@ async def open_runtime(
         other = make_standby_pool(settings.read_database_url, max_=settings.database_connections, profile=profile)
         standby = StandbyReader(pool, other)
     try:
-        secrets = load_secrets(settings.secret_key, settings.data_dir)
+        secrets = load_secrets(settings.secret_key, settings.data_dir, is_first=not await is_sealed(pool))
         data_keys = await load_data_keys(pool, secrets, now=clock())
         async with open_ports(PORTS, settings, fakes=fakes) as ports:
             outbound = Outbound(allow=settings.outbound_allow, resolver=ports.get(Resolver))

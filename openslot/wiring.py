@@ -9,6 +9,7 @@ from openslot.accounts.organizations import TxtResolver
 from openslot.accounts.profiles import ACCOUNT_JOBS
 from openslot.agents.events import AGENT_EVENTS
 from openslot.agents.reactions import AGENT_JOBS, AGENT_REACTIONS
+from openslot.allowances.operations import ALLOWANCE_JOBS
 from openslot.analytics.funnel import FUNNEL_BEGINNING, take_step
 from openslot.analytics.models import FunnelStep
 from openslot.analytics.operations import ANALYTICS_JOBS
@@ -58,6 +59,7 @@ from openslot.integrations.stripe.checkout import open_checkouts
 from openslot.jobs.housekeeping import HOUSEKEEPING
 from openslot.messaging.answers import ANSWER_REACTIONS
 from openslot.messaging.connection_events import MESSAGING_CONNECTION_EVENTS
+from openslot.messaging.host_numbers import NUMBER_CONSEQUENCES
 from openslot.messaging.jobs import MESSAGING_JOBS
 from openslot.messaging.ports import MessageProviders
 from openslot.messaging.reminders import REMINDER_REACTIONS
@@ -103,6 +105,7 @@ EVENTS = (
 )
 CONSEQUENCES = (
     *PAYMENT_CONSEQUENCES,
+    *NUMBER_CONSEQUENCES,
     *FUNNEL_BEGINNING,
     take_step(FunnelStep.CALENDAR_CONNECTED, CalendarConnected),
     take_step(FunnelStep.EVENT_TYPE_MADE, EventTypeAdded),
@@ -137,6 +140,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *HOUSEKEEPING,
     *ACCOUNT_JOBS,
     *ACCESS_JOBS,
+    *ALLOWANCE_JOBS,
     *AVAILABILITY_JOBS,
     *CONTACT_JOBS,
     *REQUEST_JOBS,

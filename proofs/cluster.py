@@ -155,11 +155,14 @@ class Cluster:
         servers = ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
         return f"postgresql://postgres@{servers}/openslot?target_session_attrs=primary"
 
-    async def get_primary(self) -> Node:
-        for node in self.nodes:
-            if await node.is_("primary"):
-                return node
-        raise LookupError("no server is the primary")
+    async def get_primary(self, *, within: float = 90) -> Node:
+        """Find the primary; on a busy machine it may just have lost its lease, and one of them gets a new one."""
+        async with asyncio.timeout(within):
+            while True:
+                for node in self.nodes:
+                    if await node.is_("primary"):
+                        return node
+                await asyncio.sleep(0.1)
 
     def get_other(self, node: Node) -> Node:
         return next(other for other in self.nodes if other is not node)

@@ -36,21 +36,27 @@ def get_todays() -> Release:
 
 def build_release(commit: str, place: Path) -> Release:
     """Build a wheel of a commit and install it with what the commit has locked."""
+    wheel, venv = build_wheel_of(commit, place), place / "venv"
+    uv = (sys.executable, "-m", "uv")
+    _run(*uv, "venv", "--quiet", "--python", sys.executable, str(venv))
+    python = venv / "bin" / "python"
+    install = (*uv, "pip", "install", "--quiet", "--system-certs", "--python", str(python))
+    _run(*install, "--require-hashes", "-r", str(place / "source/requirements/runtime.txt"))
+    _run(*install, "--no-deps", str(wheel))
+    return Release("old", python)
+
+
+def build_wheel_of(commit: str, place: Path) -> Path:
+    """Build a wheel of a commit, whose files are then in `source` beside it."""
     check_history(commit)
-    source, archive, venv = place / "source", place / "source.tar", place / "venv"
+    source, archive = place / "source", place / "source.tar"
     place.mkdir()
     _run("git", "-C", str(ROOT), "archive", f"--output={archive}", commit)
     source.mkdir()
     _run("tar", "--extract", f"--file={archive}", f"--directory={source}")
     _run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(place), cwd=source)
     (wheel,) = place.glob("*.whl")
-    uv = (sys.executable, "-m", "uv")
-    _run(*uv, "venv", "--quiet", "--python", sys.executable, str(venv))
-    python = venv / "bin" / "python"
-    install = (*uv, "pip", "install", "--quiet", "--system-certs", "--python", str(python))
-    _run(*install, "--require-hashes", "-r", str(source / "requirements" / "runtime.txt"))
-    _run(*install, "--no-deps", str(wheel))
-    return Release("old", python)
+    return wheel
 
 
 def check_history(commit: str) -> None:

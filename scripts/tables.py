@@ -1,4 +1,4 @@
-"""Write the tables of settings, secrets, commands and mutants into the documentation, from the code: `make docs`."""
+"""Write the tables of the documentation, and the settings that the chart knows, from the code: `make docs`."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,12 +7,15 @@ from typing import Any
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from openslot.allowances.models import Cost
 from openslot.cli.commands import app
 from openslot.core.config import SECRET, Settings, environment_name, file_variable
 from openslot.web.admin.system import list_settings
 from proofs.guards import MUTANTS
 
 DOCS = Path(__file__).parents[1] / "docs"
+# The settings by which the chart finds misspelled ones.
+CHART_NAMES = Path(__file__).parents[1] / "deploy" / "helm" / "openslot" / "names.yaml"
 
 # Where a setting or a group of commands is explained.
 SETTINGS_IN_DETAIL = {
@@ -26,11 +29,14 @@ SETTINGS_IN_DETAIL = {
     "database_statement_seconds": "database.md#when-the-database-is-slow-stuck-or-gone",
     "secret_key": "secrets.md#the-secret-key",
     "trusted_proxies": "proxy.md#behind-a-proxy",
+    "hsts_subdomains": "proxy.md#behind-a-proxy",
     "smtp_url": "mail.md#send-over-smtp",
     "postal_address": "agent-email.md#marketing",
     "limit_mail_recipient": "mail.md#limits",
     "limit_mail_host": "mail.md#limits",
+    **{f"allowance_{cost}": "allowances.md" for cost in Cost},
     "limit_messages": "messages.md#limits",
+    "limit_messages_number": "messages.md#limits",
     "limit_messages_recipient": "messages.md#limits",
     "keep_mail_days": "retention.md",
     "confirm_within_hours": "event-types.md#confirmation",
@@ -80,6 +86,14 @@ def write_secrets() -> str:
     fields = [field for field in Settings.__struct_fields__ if field in SECRET]
     rows = [f"| `{environment_name(field)}` | `{file_variable(field)}` |" for field in fields]
     return "\n".join(["| Instead of | Set |", "|---|---|", *rows])
+
+
+def write_chart_names() -> str:
+    secret = sorted(environment_name(field) for field in SECRET)
+    plain = {environment_name(field) for field in Settings.__struct_fields__} - {*secret}
+    lines = ["# Written by `make docs`: the names that values may have.", "settings:"]
+    lines += [f"  - {name}" for name in sorted(plain | set(map(file_variable, SECRET)))]
+    return "\n".join([*lines, "secrets:", *(f"  - {name}" for name in secret), ""])
 
 
 def write_commands() -> str:
@@ -168,6 +182,7 @@ def main() -> None:
     for table, (name, write) in TABLES.items():
         path = DOCS / name
         path.write_text(renew(path.read_text("utf-8"), table, write()), "utf-8")
+    CHART_NAMES.write_text(write_chart_names(), "utf-8")
 
 
 if __name__ == "__main__":

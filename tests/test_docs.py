@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 from typer.core import TyperGroup
 from typer.main import get_command
 
@@ -15,7 +16,8 @@ from openslot.core.config import Settings, environment_name
 from openslot.core.errors import all_refusals
 from openslot.core.migrate import known_migrations
 from openslot.wiring import WIRING
-from scripts.tables import GROUPS_IN_DETAIL, SETTINGS_IN_DETAIL, TABLES, renew
+from scripts.tables import CHART_NAMES, GROUPS_IN_DETAIL, SETTINGS_IN_DETAIL, TABLES, renew, write_chart_names
+from tests.upgrades.statements import load_release
 
 ROOT = Path(__file__).parents[1]
 MODULES = [
@@ -52,6 +54,10 @@ def test_tables_are_written_from_the_code(table: str) -> None:
     page = read(f"docs/{name}")
 
     assert renew(page, table, write()) == page, "run `make docs`"
+
+
+def test_the_chart_knows_the_settings_of_the_code() -> None:
+    assert CHART_NAMES.read_text("utf-8") == write_chart_names(), "run `make docs`"
 
 
 @pytest.mark.parametrize("field", Settings.__struct_fields__)
@@ -149,10 +155,13 @@ def test_every_decision_says_whether_it_still_holds() -> None:
     assert [page.name for page in pages if not STATUS.match(page.read_text("utf-8"))] == []
 
 
-def test_the_changelog_tells_of_this_version() -> None:
-    version = re.escape(openslot.__version__)
+def test_the_changelog_tells_of_this_version_and_of_the_last_release() -> None:
+    version = Version(openslot.__version__)
+    told = {load_release().version, *([] if version.is_devrelease else [str(version)])}
 
-    assert re.search(rf"^## {version} - \d{{4}}-\d\d-\d\d\n\n\w", read("CHANGELOG.md"), re.MULTILINE)
+    for one in map(re.escape, told):
+        assert re.search(rf"^## {one} - \d{{4}}-\d\d-\d\d\n\n\w", read("CHANGELOG.md"), re.MULTILINE)
+    assert not version.is_devrelease or "\n## Unreleased\n" in read("CHANGELOG.md")
 
 
 def test_links_between_documents_lead_somewhere() -> None:

@@ -81,3 +81,98 @@ def test_a_statement_is_recognized(source: str) -> None:
 )
 def test_a_sentence_is_not_a_statement(source: str) -> None:
     assert find_sql(source) == []
+
+
+# Whether two addresses, usernames or slugs are the same, the database decides, as in its unique indexes: Python folds
+# other characters otherwise (İ becomes two). `fold_ascii` is for the letters about which nobody disagrees.
+FOLDS = {"lower", "casefold", "upper", "swapcase"}
+NAMES_SOMEBODY = re.compile(
+    r"address|attendee|e?mail|guest|invitee|mailbox|owner|recipient|slug|user_?name", re.IGNORECASE
+)
+# Everything that these fold has a reason here.
+HOLD_ADDRESSES = (
+    "access",
+    "accounts",
+    "allowances",
+    "bookings",
+    "contacts",
+    "integrations/mail",
+    "integrations/oidc",
+    "payments",
+    "people",
+    "scim",
+    "teams",
+    "wait_list",
+)
+FOLDED = {
+    "access/door.py": "the scheme of credentials and the name of a host",
+    "accounts/organizations.py": "a slug that is suggested, of ASCII letters alone",
+    "accounts/profiles.py": "the digits of a color and the scheme of a link",
+    "accounts/rules.py": "a username that is suggested, of ASCII letters alone",
+    "bookings/schemas.py": "the name of a status in a filter",
+    "contacts/csv_files.py": "the line that tells the separator of a spreadsheet",
+    "contacts/models.py": "what a search looks in, which only finds and never identifies",
+    "core/outbound/resolver.py": "the names of machines",
+    "integrations/mail/calendar_entry.py": "the names of properties",
+    "scim/api.py": "the id of a schema",
+    "scim/attributes.py": "the names of attributes and schemas",
+    "scim/filters.py": "words of filters, and values of a member's document in the path of a patch",
+    "scim/group_resources.py": "the names of operations and attributes, and ids",
+    "scim/group_store.py": "the names of attributes",
+    "scim/patches.py": "the names of operations and attributes",
+    "scim/resources.py": "the id of a schema, and the types of addresses",
+    "scim/store.py": "the names of attributes",
+}
+# What is called like somebody's name and identifies nobody.
+SEARCHED = {("web/admin/organizations.py", "f'{each.organization.name} {each.organization.slug}'")}
+
+
+def find_folded(source: str) -> list[str]:
+    """Name the texts that Python folds; `str` where a function that folds is passed on."""
+    return [
+        ast.unparse(node.value)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Attribute) and node.attr in FOLDS
+    ]
+
+
+def may_fold(module: str, text: str) -> bool:
+    """Tell whether a module may fold a text: what is called like somebody never, all else where no addresses are."""
+    if NAMES_SOMEBODY.search(text):
+        return (module, text) in SEARCHED
+    return module in FOLDED or not (text == "str" or module.startswith(tuple(f"{each}/" for each in HOLD_ADDRESSES)))
+
+
+def test_who_somebody_is_is_folded_by_the_database_alone() -> None:
+    sources = {str(path.relative_to(PACKAGE)): path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
+    folded = {(module, text) for module, source in sources.items() for text in find_folded(source)}
+    assert sorted(each for each in folded if not may_fold(*each)) == []
+    assert FOLDED.keys() - {module for module, _ in folded} == set(), "these fold nothing any more"
+    assert SEARCHED - folded == set(), "these are not folded any more"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "known = {each.email.lower(): each for each in members}",
+        "if a.slug.casefold() == slug: ...",
+        "seen = set(map(str.lower, texts))",
+        "found = sorted(emails, key=str.casefold)",
+        "lease.owner_email.upper()",
+    ],
+)
+@pytest.mark.parametrize("module", ["web/page.py", "cli/team.py", "agents/tools/bookings.py"])
+def test_a_folded_address_is_recognized_everywhere(module: str, source: str) -> None:
+    (text,) = find_folded(source)
+    assert not may_fold(module, text)
+
+
+def test_a_reason_excuses_nothing_that_is_called_like_somebody() -> None:
+    assert may_fold("accounts/rules.py", "plain")
+    assert not may_fold("accounts/rules.py", "wanted.username.strip()")
+
+
+def test_any_folded_text_is_recognized_where_addresses_are() -> None:
+    (text,) = find_folded("wanted = text.strip().lower()")
+    assert not may_fold("accounts/members.py", text)
+    assert may_fold("web/page.py", text)

@@ -13,6 +13,7 @@ import psutil
 from openslot.core.embedded import start_server, stop_server
 from openslot.core.ids import new_id
 from openslot.core.migrate import migrate
+from tests.support.ladder import put_up_ladder
 
 UNSAFE_AND_FAST = {
     "fsync": "off",
@@ -75,6 +76,7 @@ async def _make_template(url: str) -> None:
     await connection.execute(f"create database {TEMPLATE}")
     await connection.close()
     await migrate(database_at(url, TEMPLATE))
+    await put_up_ladder(database_at(url, TEMPLATE))
 
 
 def database_at(url: str, name: str) -> str:

@@ -20,7 +20,8 @@ WITHIN = 60.0
 TAKE_ONE = TAKE.format(
     due="""due as (
         select id from effects
-        where id = $3 and round = $4 and state in ('queued', 'running') for update)"""
+        where id = $3 and round = $4 and state in ('queued', 'running') for update)""",
+    walked_to="null::uuid",
 )
 
 

@@ -24,6 +24,10 @@ NO_HTTP = {
     "a target with a NUL": b"GET /\0 HTTP/1.1\r\nHost: x\r\n\r\n",
     "a target with a fragment": b"GET /api/v1/me#x HTTP/1.1\r\nHost: x\r\n\r\n",
     "a tunnel": b"CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\n\r\n",
+    "two spaces after the method": b"GET  /api/v1/me HTTP/1.1\r\nHost: x\r\n\r\n",
+    "two spaces before the version": b"GET /api/v1/me  HTTP/1.1\r\nHost: x\r\n\r\n",
+    "an empty line first": b"\r\nGET /api/v1/me HTTP/1.1\r\nHost: x\r\n\r\n",
+    "a line feed first": b"\nGET /api/v1/me HTTP/1.1\r\nHost: x\r\n\r\n",
     "empty lines only": b"\r\n\r\n\r\n\r\n",
 }
 BAD_HEADS = {

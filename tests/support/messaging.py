@@ -15,6 +15,7 @@ from openslot.conversations import operations as conversations
 from openslot.conversations import outbox
 from openslot.conversations.models import Channel, MessagePurpose
 from openslot.core.actor import SYSTEM
+from openslot.core.countries import EVERY
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.messaging import connection_store
@@ -37,6 +38,7 @@ async def insert_number(
     account: str = ACCOUNT,
     token: str = TOKEN,
     number: str = NUMBER,
+    countries: tuple[str, ...] = (EVERY,),
 ) -> MessagingConnection:
     """Connect a number without a look at it."""
     connection = MessagingConnection(
@@ -48,6 +50,7 @@ async def insert_number(
         number=number,
         account=account,
         token=runtime.secrets.seal(token),
+        countries=countries,
         connected_at=runtime.clock(),
     )
     await connection_store.insert(runtime.pool, connection)

@@ -7,6 +7,9 @@ LONGEST = (
     # Installs programs, if there are none.
     "tests/agents/test_mcp_peers.py",
     "tests/public_tools/test_mcp_peers.py",
+    "tests/contracts/test_generated_clients.py",
+    "tests/packaging/test_engine.py",
+    "tests/packaging/test_upgrade_from_release.py",
     "tests/packaging/test_helm.py",
     "tests/proofs/",
     "tests/packaging/test_wheel.py",
@@ -23,6 +26,7 @@ LONGEST = (
     "tests/hostile/",
     "tests/webhooks/test_holding_up.py",
     "tests/contacts/test_killed_imports.py",
+    "tests/contacts/test_added_field.py",
     "tests/scim/test_brake.py",
     "tests/scim/test_conformance.py",
     "tests/agents/test_table.py",

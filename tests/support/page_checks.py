@@ -58,6 +58,9 @@ AXE_ON_COLORS = {**AXE, "runOnly": ["color-contrast", "link-in-text-block"]}
 AXE_ON_NEW_COLORS = {**AXE_ON_COLORS, "resultTypes": ["violations", "passes"], "elementRef": True}
 AXE_ON_ALL_BUT_CONTRAST = {**AXE, "rules": {**AXE["rules"], "color-contrast": {"enabled": False}}}
 RUN_AXE_ON_COLORS = Path(__file__).with_name("colors.js").read_text()
+LAYOUT = Path(__file__).with_name("layout.js").read_text()
+# Beside those at which every page is checked: half a screen, a tablet, and where the rail becomes a sidebar.
+BETWEEN = (720, 900, 1153)
 # The looks of text in which axe has found no fault, and the places of what it can't judge, in this process.
 FAULTLESS: dict[Scheme, list[str]] = {"light": [], "dark": []}
 
@@ -107,6 +110,7 @@ async def check_page(page: Page, name: str, *, structure: bool = True) -> None:
     misfits = await page.evaluate(MISFITS)
     assert misfits == [], "\n".join((name, *misfits))
     if structure:
+        await check_layout(page, name)
         await page.set_viewport_size(BROAD)
         assert await page.evaluate(OVERFLOW) <= 0, f"{name}: wider than a screen of 1920 px"
     await page.set_viewport_size(DESK)
@@ -120,6 +124,15 @@ async def check_page(page: Page, name: str, *, structure: bool = True) -> None:
     await check_colors(page, name, "dark")
     await page.emulate_media(color_scheme="light")
     await page.set_viewport_size(PHONE)
+
+
+async def check_layout(page: Page, name: str) -> None:
+    """Fail if anything can't be read at one of the widths at which layouts change."""
+    told: list[str] = []
+    for width in (PHONE["width"], *BETWEEN, BROAD["width"]):
+        await page.set_viewport_size({"width": width, "height": 1000})
+        told += [f"{width} px: {fault}" for fault in await page.evaluate(LAYOUT)]
+    assert told == [], "\n".join((name, *told))
 
 
 async def check_colors(page: Page, name: str, scheme: Scheme) -> None:

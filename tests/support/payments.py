@@ -8,10 +8,13 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
+from openslot.core.actor import OPERATOR
 from openslot.core.config import Networks, Settings
 from openslot.core.ids import new_id
 from openslot.core.outbound import Outbound
 from openslot.core.work import Runtime
+from openslot.event_types import accounts
+from openslot.event_types.models import PaymentAccount
 from openslot.integrations.stripe.checkout import StripeCheckout, StripeCheckouts
 from openslot.payments import connection_store
 from openslot.payments.models import PaymentConnection
@@ -53,6 +56,12 @@ async def insert_connection(
         key[-4:],
         now,
     )
+    account = PaymentAccount(id=connection_id, name="")
+    async with runtime.transaction(OPERATOR) as work:
+        if user_id is not None:
+            await accounts.follow_own(work, account, user_id)
+        if organization_id is not None:
+            await accounts.follow_organization(work, account, organization_id)
     return await connection_store.get(runtime.pool, connection_id)
 
 

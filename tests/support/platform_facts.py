@@ -114,7 +114,7 @@ async def add_views(runtime: Runtime, host: Host, on: date, source: str, views: 
 async def erase(runtime: Runtime, host: Host) -> None:
     """Erase an account as its deletion does in the end."""
     async with runtime.transaction(SYSTEM) as work:
-        while await bookings.erase_some(work, host.user.id, 3):
+        while await bookings.erase_some(work, host.user, 3):
             pass
         while await claims.erase_some(work, host.user, 100):
             pass

@@ -21,7 +21,7 @@ def loose_texts(value: Any, *, is_quoted: bool = False) -> Iterator[str]:
             yield from loose_texts(each)
     if isinstance(value, dict):
         is_quote = set(value) == {"quotedFrom", "text"}
-        assert not is_quote or value["quotedFrom"] in {"host", "invitee", "host or invitee"}
+        assert not is_quote or value["quotedFrom"] in {"host", "invitee", "host or invitee", "visitor", "mail server"}
         for name, each in value.items():
             yield name
             yield from loose_texts(each, is_quoted=is_quote and name == "text")
@@ -34,5 +34,5 @@ def check_quoted(answer: dict[str, Any], *, quotes: int) -> None:
     content = result["structuredContent"]
     assert json.loads(text["text"]) == content
     assert [each for each in loose_texts(content) if ORDER in each] == []
-    assert text["text"].count(ORDER) == quotes
+    assert text["text"].count(ORDER) == quotes, text["text"]
     assert not any(each in json.dumps(content, ensure_ascii=False) for each in "\U000e0041\u202e\u200b")

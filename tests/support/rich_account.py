@@ -63,6 +63,7 @@ ROWS = (
     created_at, sent_at) values ($2, 'notice', 'host', $1, null, 'mara', 'A notice', false, 'sent', $4, $4)""",
     """insert into former_usernames (name_hash, user_id, name, left_at, reserved_until)
     values ('hash', $1, 'lindqvist', $4, $4 + interval '180 days')""",
+    "insert into allowance_refusals values ($1, 'mail', 'account', 1, 20, $4, $4)",
     "insert into mail_limits_reached values ($1, 'guests', $4, $4)",
     "insert into notification_choices values ($1, 'booking.created', false, $4)",
     "insert into photos values ($1, 'abc', 'image', $4)",

@@ -13,6 +13,7 @@ from typing import Any
 import asyncpg
 import msgspec
 import pytest
+from packaging.version import Version
 
 from openslot import __version__
 from openslot.core.embedded import start_server, stop_server
@@ -23,6 +24,8 @@ from tests.upgrades.facts import GoldenFact, choose_facts, load_facts
 from tests.upgrades.statements import DATA, RELEASE, Release, Statement, describe, find_fault
 
 HERE = Path(__file__).parent
+# Facts written on the way to a release are that release's.
+VERSION = Version(__version__).base_version
 PLUGIN = ("-p", "tests.upgrades.fact_recorder")
 # The driver's own question for types that it does not know, and a backup's count of whatever tables there are.
 NOT_OURS = re.compile(r"\btypeinfo\b|^select count\(\*\) from public\.\"")
@@ -51,7 +54,9 @@ def _read_release() -> Release:
     """Name the version and the commit that are recorded: what is recorded must be in it."""
     if _ask_git("status", "--porcelain", "--", "openslot"):
         sys.exit("Commit the changes of the package first: the recording names its commit.")
-    return Release(version=__version__, commit=_ask_git("rev-parse", "HEAD"))
+    if __version__ != VERSION:
+        sys.exit(f"Raise the version number to {VERSION} first: {__version__} is not a release.")
+    return Release(version=VERSION, commit=_ask_git("rev-parse", "HEAD"))
 
 
 def _ask_git(*arguments: str) -> str:
@@ -61,7 +66,7 @@ def _ask_git(*arguments: str) -> str:
 
 def _load_earlier(event_type: str) -> list[GoldenFact]:
     """Read the facts of releases before this one; its own are recorded anew."""
-    return [one for one in load_facts(event_type) if one.written_by != __version__]
+    return [one for one in load_facts(event_type) if one.written_by != VERSION]
 
 
 def _run_tests(arguments: list[str], *, said: Path, written: Path) -> int:
@@ -80,7 +85,7 @@ def _keep_facts(written: Path, *, kept: Callable[[str], list[GoldenFact]]) -> No
     found: dict[str, list[GoldenFact]] = {}
     for row in _read_lines(written):
         public = msgspec.json.decode(row["public"]) if row["public"] else None
-        fact = GoldenFact(written_by=__version__, fact=msgspec.json.decode(row["fact"]), public=public)
+        fact = GoldenFact(written_by=VERSION, fact=msgspec.json.decode(row["fact"]), public=public)
         found.setdefault(row["type"], []).append(fact)
     for event in WIRING.events:
         chosen = choose_facts(kept(event.type), found.get(event.type, []))
@@ -106,7 +111,7 @@ async def _keep_statements(said: Path, postgres_dir: Path) -> None:
         stop_server(postgres_dir)
     for old in statements.KEPT.glob("*.json"):
         old.unlink()
-    _write(statements.KEPT / f"{__version__}.json", [one for one in tried if one is not None])
+    _write(statements.KEPT / f"{VERSION}.json", [one for one in tried if one is not None])
 
 
 async def _describe(connection: asyncpg.Connection, line: dict[str, Any]) -> Statement | None:

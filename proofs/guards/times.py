@@ -1,27 +1,6 @@
-"""The guards of promises: each mutant is the product without some of them, and names the test that must fail then."""
+"""Guards of times and of work: nothing is booked twice, nothing is lost, hosts are chosen fairly, clocks are right."""
 
-from msgspec import Struct
-
-
-class Edit(Struct, frozen=True):
-    """A guard in a file of the product, and what stands there without it."""
-
-    path: str
-    guard: str
-    without: str
-
-
-class Mutant(Struct, frozen=True):
-    """A product without a guard, and the test that must fail on it."""
-
-    name: str
-    test: str
-    edits: tuple[Edit, ...]
-
-
-def mutant(name: str, test: str, *edits: tuple[str, str, str]) -> Mutant:
-    return Mutant(name, f"tests/{test}", tuple(Edit(f"openslot/{path}", *words) for path, *words in edits))
-
+from proofs.guards.models import Mutant, mutant
 
 NO_LOCK = ("accounts/store.py", 'LOCK_HOST = f"take_turn({HOSTS}, u.no::int)"', 'LOCK_HOST = "u.no"')
 NO_CONSTRAINT = (
@@ -30,7 +9,7 @@ NO_CONSTRAINT = (
     "check (seats > 0)",
 )
 
-MUTANTS = (
+OF_TIMES: tuple[Mutant, ...] = (
     mutant("no lock", "bookings/test_guards.py::test_every_writer_waits_for_the_hosts_lock", NO_LOCK),
     mutant("no constraint", "availability/test_constraint.py", NO_CONSTRAINT),
     mutant(
@@ -63,6 +42,20 @@ MUTANTS = (
         ("migrations/0069_look_hosts_up.sql", "perform take_turn(1, locked_no);", "null;"),
     ),
     mutant(
+        "events of a leaver one by one",
+        "people/test_leaving_locks.py::test_who_leaves_and_a_workers_batch_take_the_lanes_of_bookings_in_one_order",
+        ("core/work.py", "if work.gathered is not None:", "if work.db:"),
+    ),
+    mutant(
+        "tries of strangers are everybody's",
+        "bookings/test_email_codes_and_strangers.py::test_wrong_codes_of_strangers_leave_a_person_all_tries",
+        (
+            "access/reset_store.py",
+            "case when asked_by = $5 then wrong_tries else wrong_tries_of_others end < $4",
+            "wrong_tries + wrong_tries_of_others < $4 and $5::bytea is not null",
+        ),
+    ),
+    mutant(
         "a host of a team who was read too early",
         "bookings/test_team_bookings.py::test_a_host_who_is_away_meanwhile_is_judged_again",
         (
@@ -79,8 +72,8 @@ MUTANTS = (
     mutant(
         "two answers to one request",
         "bookings/test_team_requests.py::test_of_many_answers_at_once_one_counts",
-        ("bookings/request_store.py", "select {COLUMNS}, {LOCK_TIME} from", "select {COLUMNS} from"),
-        ("bookings/request_store.py", "where {OWN} for no key update of b, r", "where {OWN}"),
+        ("bookings/request_store.py", "await db.execute(LOCK_OF, ref.id)\n    row", "row"),
+        ("bookings/request_store.py", "{FIND} for no key update of b, r", "{FIND}"),
         ("bookings/request_store.py", "where booking_id = $1 and state = 'waiting'\"", 'where booking_id = $1"'),
     ),
     mutant(
@@ -98,8 +91,8 @@ MUTANTS = (
         "teams/test_fairness.py::test_nobody_is_further_from_their_share_than_the_bound",
         (
             "teams/choice.py",
-            "(-behind(each), each.last_no, each.host_no)",
-            "(behind(each), each.last_no, each.host_no)",
+            "(-_behind(each, earned, rules), each.last_no, each.host_no)",
+            "(_behind(each, earned, rules), each.last_no, each.host_no)",
         ),
     ),
     mutant(
@@ -129,9 +122,9 @@ MUTANTS = (
         "work that two take",
         "jobs/test_taking.py::test_what_one_is_just_taking_another_does_not_get",
         (
-            "core/effects.py",
-            "order by next_try_at limit $3 for update skip locked\n), late",
-            "order by next_try_at limit $3\n), late",
+            "core/queue_order.py",
+            "order by next_try_at limit $3 for update skip locked\n), accounts",
+            "order by next_try_at limit $3\n), accounts",
         ),
     ),
     mutant(
@@ -240,100 +233,5 @@ MUTANTS = (
         "webhooks/test_answers.py::"
         "test_what_the_endpoint_wishes_for_is_honoured_up_to_a_day_and_never_shortens_the_schedule",
         ("webhooks/reactions.py", "raise TryLater(attempt.error, after=wished)", "raise TryLater(attempt.error)"),
-    ),
-    mutant(
-        "a scope too many",
-        "agents/test_table.py::test_every_cell_is_what_the_specification_says",
-        ("agents/calls.py", "if tool.scope not in caller.scopes:", "if False:"),
-    ),
-    mutant(
-        "a budget that is not locked",
-        "agents/test_budget.py::test_fifty_spends_at_once_never_pass_the_agents_cap",
-        ("agents/store.py", "order by agent for update", "order by agent"),
-    ),
-    mutant(
-        "a chain without links",
-        "agents/test_chain.py::test_tampering_is_found_and_named",
-        ("agents/audit.py", 'return previous + b"%d" % no + encode(record)', "return encode(record)"),
-    ),
-    mutant(
-        "an id that is none",
-        "contracts/test_openapi.py::test_every_operation_answers_as_it_is_described",
-        ("core/ids.py", "if SHAPE.fullmatch(text) is None:", "if False:"),
-    ),
-    mutant(
-        "depth without end",
-        "http/test_bodies.py::test_64_levels_are_read_and_65_are_not",
-        ("http/bodies.py", "        if depth > DEEPEST:\n", "        if depth > 10 * DEEPEST:\n"),
-    ),
-    mutant(
-        "filters without end",
-        "scim/test_filters.py::test_what_is_no_filter_is_refused_in_words",
-        ("scim/filters.py", "if depth > DEEPEST or self._terms > MAX_TERMS:", "if False:"),
-    ),
-    mutant(
-        "a line break in a header",
-        "integrations/mail/test_message.py::test_no_text_becomes_a_header",
-        ("core/text.py", 'line = " ".join(kept.split())', "line = kept"),
-        ("core/text.py", "if not (kept.isascii() and kept.isprintable()):", "if False:"),
-    ),
-    mutant(
-        "a look that unsubscribes",
-        "agents/test_marketing.py::test_looking_at_the_page_changes_nothing",
-        (
-            "web/account.py",
-            "_, is_done = await emails.get_recipient(work, token)",
-            "is_done = await emails.unsubscribe(work, token) or True",
-        ),
-    ),
-    mutant(
-        "another site's form",
-        "web/test_csrf.py::test_a_form_of_another_site_is_refused_even_with_the_token",
-        ("web/door.py", "if origin is not None and _host(origin) not in own:", "if False:"),
-    ),
-    mutant(
-        "a form without its token",
-        "web/test_csrf.py::test_a_form_without_the_token_of_the_session_is_refused",
-        ("web/cookies.py", "if not _is_token(exchange.runtime, session_id, token):", "if False:"),
-    ),
-    mutant(
-        "a page without its language",
-        "web/booking_page/test_accessible.py::test_every_state_fits_a_phone_and_axe_finds_no_fault",
-        ("web/templates/booking/layout.html", '<html lang="{{ locale.language.tag }}" ', "<html "),
-    ),
-    mutant(
-        "one fault at a time",
-        "http/test_all_faults.py::test_every_fault_of_a_body_is_named",
-        ("http/bodies.py", "MAX_FAULTS = 100", "MAX_FAULTS = 1"),
-    ),
-    mutant(
-        "half a change",
-        "http/test_transactions.py::test_what_is_refused_is_undone_however_it_is_said",
-        ("http/handlers.py", "work.is_undone = response.status >= 400", "work.is_undone = False"),
-    ),
-    mutant(
-        "a start that prints no link",
-        "cli/test_serve.py::test_the_first_start_prints_a_one_time_link_that_works",
-        ("processes/first_start.py", "if words.setup_link is not None:", "if False:"),
-    ),
-    mutant(
-        "a migration that does not give way",
-        "core/test_migrating_beside_others.py::"
-        "test_a_migration_gives_way_to_a_request_that_waits_for_it_and_holds_what_it_needs",
-        (
-            "core/migrate.py",
-            "lock_timeout: timedelta = timedelta(milliseconds=300)",
-            "lock_timeout: timedelta = timedelta(seconds=2)",
-        ),
-    ),
-    mutant(
-        "a link in the log",
-        "proofs/test_secrets.py::test_what_was_issued_is_found_nowhere_and_what_is_planted_is_found",
-        ("http/edge.py", "route=exchange.template, status=status", "route=exchange.path, status=status"),
-    ),
-    mutant(
-        "rows that are not counted",
-        "cli/test_backup.py::test_rows_that_are_not_as_promised_undo_everything",
-        ("backups/store.py", "<> {expected} then ", "< 0 then "),
     ),
 )
