@@ -43,13 +43,26 @@ run: $(VENV)/.runtime ## Serve on http://127.0.0.1:8000 with demo data on the fi
 	@echo "Starting openslot serve --demo; everything it stores is in ./data"
 	@exec $(BIN)/openslot serve --demo
 
-# Checks compute and tests wait: side by side they take less time. Either fails the whole. The measured tests run once.
-test: setup chromium ## Run every check and every test
-	@said=$$(mktemp); trap 'rm -f "$$said"' EXIT; \
-	(code=0; $(MAKE) --no-print-directory check coverage >"$$said" 2>&1 || code=$$?; cat "$$said"; exit $$code) & checking=$$!; \
-	code=0; $(MAKE) --no-print-directory unit TEST_ARGS="$(MEASURED:%=--ignore=%) --durations-to test-results/durations.json $(TEST_ARGS)" || code=$$?; \
-	wait $$checking || { echo "make check coverage has failed; its output is above." >&2; code=1; }; \
+# Checks compute and tests wait: side by side they take less time. Either fails the whole.
+SIDE_BY_SIDE = said=$$(mktemp); trap 'rm -f "$$said"' EXIT; \
+	(code=0; $(MAKE) --no-print-directory $(1) >"$$said" 2>&1 || code=$$?; cat "$$said"; exit $$code) & beside=$$!; \
+	code=0; $(MAKE) --no-print-directory $(2) || code=$$?; \
+	wait $$beside || { echo "make $(1) has failed; its output is above." >&2; code=1; }; \
 	exit $$code
+
+test: setup chromium ## What people check every day: format, lint, types, import contracts, and most tests
+	@$(call SIDE_BY_SIDE,check,daily)
+
+test-all: ## Everything: make test, the tests that it leaves out, those that it shortens, and coverage
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test-rest
+
+test-rest: setup chromium ## What make test-all adds to make test
+	@$(call SIDE_BY_SIDE,coverage,rest)
+
+daily rest: setup
+	@$(BIN)/pytest --processes $(WORKERS) --part $@ --durations-to test-results/durations.json \
+		--failed-once-to test-results/failed-once.json $(TEST_ARGS)
 
 check: setup ## Format, lint, types, import contracts
 	@$(BIN)/ruff format --check --quiet .

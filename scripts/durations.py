@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Say what changed between two runs of the tests: `scripts/durations.py BEFORE.json AFTER.json`."""
+"""Say what changed between two runs of the tests: `scripts/durations.py BEFORE.json AFTER.json`.
+
+A run has parts: `daily`, which is `make test`, and `rest`, which `make test-all` adds. A test in both counts with both.
+"""
 
 import json
 import sys
@@ -11,7 +14,7 @@ MOST_SHOWN = 30
 
 def main(before: Path, after: Path) -> None:
     """Print the change of all tests, of each kind and folder, and the tests that changed most."""
-    old, new = (json.loads(path.read_text()) for path in (before, after))
+    old, new = (_read(path) for path in (before, after))
     print(f"{len(old)} → {len(new)} tests, {_sum(old):.0f} → {_sum(new):.0f} s")
     for heading, find in (("kind", _kind), ("folder", _folder)):
         earlier, later = _add_up(old, find), _add_up(new, find)
@@ -22,6 +25,14 @@ def main(before: Path, after: Path) -> None:
     for name in sorted(moved, key=lambda each: -abs(moved[each]))[:MOST_SHOWN]:
         state = " (new)" if name not in old else " (gone)" if name not in new else ""
         print(f"{moved[name]:+8.1f} {name}{state}")
+
+
+def _read(path: Path) -> dict[str, list]:
+    tests: dict[str, list] = {}
+    for part in json.loads(path.read_text("utf-8")).values():
+        for name, (kind, seconds) in part.items():
+            tests[name] = [kind, tests.get(name, [kind, 0])[1] + seconds]
+    return tests
 
 
 def _sum(run: dict[str, list]) -> float:

@@ -38,7 +38,7 @@ from tests.support.shared_database import LeftRunningError, SharedDatabase, end_
 __all__ = ["cli", "command_line"]
 
 
-pytest_plugins = ["tests.support.processes", "tests.support.durations", "tests.support.examples"]
+pytest_plugins = [f"tests.support.{name}" for name in ("parts", "processes", "durations", "examples")]
 
 
 def pytest_collection() -> None:

@@ -21,8 +21,9 @@ def test_seconds_are_added_up_by_kind_and_folder() -> None:
 
 def test_two_runs_are_compared(tmp_path: Path) -> None:
     before, after = tmp_path / "results/before.json", tmp_path / "results/after.json"
-    write_file(before, [QUICK, SLOW])
-    write_file(after, [Timed(SLOW.name, "browser", 1.0)])
+    write_file(before, [QUICK, Timed(SLOW.name, "browser", 1.0)], part="daily")
+    write_file(before, [Timed(SLOW.name, "browser", 2.0)], part="rest")
+    write_file(after, [Timed(SLOW.name, "browser", 1.0)], part="daily")
     done = subprocess.run([sys.executable, SCRIPT, before, after], capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
 

@@ -1,7 +1,6 @@
 """The limit of a key: 60 in any 60 seconds, exactly, whatever the number of processes."""
 
 import asyncio
-import os
 from collections import Counter
 from math import ceil
 
@@ -16,10 +15,10 @@ from openslot.access.models import seconds_until
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from tests.access.conftest import Age
+from tests.support.parts import how_many
 
 ME = "/api/v1/me"
-LONG = bool(os.environ.get("OPENSLOT_LONG"))
-ROUNDS = 30 if LONG else 3
+ROUNDS = how_many(3, long=30)
 # Not the product's own: a clock that is read wrongly must not measure itself.
 NOW = "select (date_part('epoch', clock_timestamp()) * 1000000)::bigint"
 Pair = tuple[httpx2.AsyncClient, httpx2.AsyncClient]
@@ -109,7 +108,9 @@ async def test_a_lowered_limit_waits_for_as_many_places_as_it_needs(runtime: Run
     assert (await limits.take(runtime.pool, bucket, 4)).taken
 
 
-@fuzzing(max_examples=100 if LONG else 10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@fuzzing(
+    max_examples=how_many(10, long=100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(gaps=st.lists(st.sampled_from([0.0, 0.1, 1.0, 9.7, 19.9, 29.5, 30.5, 59.9, 60.1]), max_size=25))
 async def test_never_more_than_the_limit_in_any_minute_and_never_less_without_need(
     runtime: Runtime, gaps: list[float]

@@ -1,7 +1,6 @@
 """Whatever is sent: an answer in time, never an error of ours, and the chain stays whole."""
 
 import asyncio
-import os
 from typing import Any
 
 import msgspec
@@ -19,8 +18,9 @@ from openslot.core.work import Runtime
 from tests.support.agent import TestAgent, make_key
 from tests.support.hangs import within_a_second
 from tests.support.live import connect, serving
+from tests.support.parts import how_many
 
-EXAMPLES = 250 if os.environ.get("OPENSLOT_LONG") else 100
+EXAMPLES = how_many(100, long=250)
 NAMES = [tool.name for tool in TOOLS]
 METHODS = ["initialize", "ping", "tools/list", "tools/call", "server/discover", "notifications/initialized"]
 VERSIONS = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "2099-01-01"]

@@ -1,7 +1,6 @@
 """Figures that are kept by day: equal to a hand count at every moment of a random history, and counted anew."""
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from random import Random
@@ -15,6 +14,7 @@ from openslot.analytics.models import UtcDays
 from openslot.core.actor import SYSTEM
 from openslot.core.work import Runtime
 from tests.support.clocks import MovingClock, clock
+from tests.support.parts import LONG, how_many
 from tests.support.platform_facts import (
     BY_HAND,
     Host,
@@ -30,7 +30,7 @@ from tests.support.platform_facts import (
 
 __all__ = ["clock"]
 
-SEEDS, STEPS = (range(60), 80) if os.environ.get("OPENSLOT_LONG") else (range(5), 45)
+SEEDS, STEPS = range(how_many(5, long=60)), 80 if LONG else 45
 # Around the change to summer time and the end of a month.
 FIRST, LAST = date(2026, 3, 24), date(2026, 4, 6)
 NOON = datetime(2026, 4, 6, 12, tzinfo=UTC)

@@ -1,6 +1,5 @@
 """Questions to the engine: built by hand in tests, drawn at random for the oracle, and told in the engine's words."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
@@ -24,8 +23,8 @@ from openslot.event_types.models import (
 )
 from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, Schedule, TimeRange, WeeklyHours
 from tests.availability.oracle import DAY, EPOCH, Case, Minutes
+from tests.support.parts import LONG
 
-LONG = os.environ.get("OPENSLOT_LONG") == "1"
 ID = UUID(int=7)
 MADE = datetime(2026, 1, 1, tzinfo=UTC)
 NINE_TO_FIVE = (TimeRange(540, 1020),)

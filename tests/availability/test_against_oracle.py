@@ -11,7 +11,6 @@ from openslot.availability import slots
 from openslot.availability.models import NO_START, Code, Days
 from openslot.availability.slots import RULES, judge, list_slots
 from tests.availability.cases import (
-    LONG,
     as_setting,
     check_each,
     draw_case,
@@ -19,6 +18,7 @@ from tests.availability.cases import (
     draw_cases,
 )
 from tests.availability.oracle import Case, consult
+from tests.support.parts import how_many
 
 
 def list_starts(case: Case) -> list[int]:
@@ -36,14 +36,14 @@ def test_engine_and_oracle_list_and_judge_alike() -> None:
             for shifted in (start, start + 5):
                 check_verdict(case, shifted, opinion.grid, opinion.open)
 
-    check_each(draw_cases(20_000 if LONG else 300, draw_case), check)
+    check_each(draw_cases(how_many(300, long=20_000), draw_case), check)
 
 
 def test_engine_and_oracle_agree_on_hours_that_begin_or_end_in_a_change() -> None:
     def check(case: Case) -> None:
         assert [start // 60 for start in list_starts(case)] == consult(case).open
 
-    check_each(draw_cases(5_000 if LONG else 200, draw_case_across_a_change), check)
+    check_each(draw_cases(how_many(200, long=5_000), draw_case_across_a_change), check)
 
 
 def test_every_rule_decides_about_some_of_the_cases(monkeypatch: pytest.MonkeyPatch) -> None:

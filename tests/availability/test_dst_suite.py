@@ -13,9 +13,10 @@ from openslot.availability.slots import list_slots, make_query
 from openslot.core.times import get_offsets, get_zone
 from openslot.event_types.models import RollingWindow
 from openslot.schedules.models import DateOverride, TimeRange
-from tests.availability.cases import CLOSED_WEEK, LONG, at, make_event_type, make_schedule, show_slots
+from tests.availability.cases import CLOSED_WEEK, at, make_event_type, make_schedule, show_slots
 from tests.availability.dst_cases import DstCase, list_cases, list_zones
 from tests.availability.transitions import BEGIN, END, Change, changes_by_zone, path_of, read_changes
+from tests.support.parts import LONG
 
 Changes = dict[str, list[Change]]
 

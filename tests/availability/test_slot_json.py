@@ -15,6 +15,7 @@ from openslot.core.times import get_zone
 from openslot.http.handlers import read_handler
 from openslot.routing import find_declaration
 from tests.availability.cases import ZONES, days_of_change, second, show_slots
+from tests.support.parts import how_many
 
 
 def slow(slots: Slots, zone: str) -> list[Slot]:
@@ -73,7 +74,7 @@ def test_slots_are_shown_right_through_every_change(zone: str) -> None:
     st.lists(st.integers(0, 400 * 24 * 60), unique=True, max_size=30).map(sorted),
     st.integers(1, 1440),
 )
-@settings(max_examples=100, database=None, derandomize=True, deadline=None)
+@settings(max_examples=how_many(100), database=None, derandomize=True, deadline=None)
 def test_any_slots_are_shown_as_the_library_would(zone: str, minutes: list[int], duration: int) -> None:
     base = (date(2026, 1, 1) - date(1970, 1, 1)).days * 86_400
     slots = Slots([base + minute * 60 for minute in minutes], duration * 60)

@@ -17,11 +17,11 @@ from openslot.availability.models import Code, Days, SlotContext, SlotInputs
 from openslot.availability.team_slots import get_team, judge_hosts, judge_team, list_free_hosts, list_team_slots
 from openslot.core.db import Db
 from openslot.schedules.models import Schedule
-from tests.availability.cases import LONG
 from tests.availability.team_cases import as_team, draw_team_case
 from tests.availability.team_oracle import TeamCase, consult_team
+from tests.support.parts import LONG, how_many
 
-CASES = 20_000 if LONG else 1_000
+CASES = how_many(1_000, long=20_000)
 
 
 def draw_cases() -> Iterator[TeamCase]:

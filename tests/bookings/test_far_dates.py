@@ -3,8 +3,6 @@
 All of them with OPENSLOT_LONG.
 """
 
-import os
-
 import httpx2
 import pytest
 from hypothesis import HealthCheck, given
@@ -14,8 +12,8 @@ from hypothesis import strategies as st
 from openslot.event_types.models import EventType
 from tests.bookings.conftest import Book
 from tests.support.hangs import within_a_second
+from tests.support.parts import LONG, how_many
 
-LONG = os.environ.get("OPENSLOT_LONG") == "1"
 DATES = [
     "0001-01-01", "1900-01-01", "1969-12-31", "1970-01-01", "1970-01-02", "2000-02-29", "2001-02-29", "2026-03-16",
     "2038-01-18", "2038-01-19", "2038-01-20", "2106-02-07", "2106-02-08", "2199-12-31", "2200-01-01", "2200-12-31",
@@ -79,7 +77,9 @@ offsets = st.sampled_from(["", "Z", "+14:00", "-23:59", "+99:99", "[Europe/Berli
 moments = st.builds(lambda at, offset: at.isoformat() + offset, st.datetimes(), offsets) | days
 
 
-@fuzzing(max_examples=1000 if LONG else 50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@fuzzing(
+    max_examples=how_many(50, long=1000), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(span=st.tuples(days, days), zone=zones, moment=moments)
 async def test_drawn_dates_are_read_or_refused(
     client: httpx2.AsyncClient,

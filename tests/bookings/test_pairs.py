@@ -1,7 +1,6 @@
 """Every pair of those who change a host's time, at the same moment and on the same time: no booking loses its own."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from datetime import timedelta
@@ -23,13 +22,14 @@ from tests.bookings.rounds import PARTS, WEEKS, Need, Round, Writer, find_faults
 from tests.bookings.writers import ALL, BOOKERS, WRITERS, book_with_hold, cancel_all, confirm, drop
 from tests.support.clocks import real_clock as clock
 from tests.support.live import connect
+from tests.support.parts import LONG
 from tests.support.races import WebPair, find_disorder, split_pairs
 from tests.support.wait_list import forget_offers
 
 __all__ = ["clock"]
 
 # Rounds of each pair, and pairs in a test: what is looked through after a pair grows with the rounds before it.
-ROUNDS, PAIRS = (4, 100) if os.environ.get("OPENSLOT_LONG") else (1, 150)
+ROUNDS, PAIRS = (4, 100) if LONG else (1, 150)
 ANSWERS = {200, 303, 400, 404, 409, 410}
 OF_GROUPS = [each for each, needs in WRITERS.items() if not needs & {Need.SERIES, Need.WEEKS}]
 OF_DURATIONS = [each for each, needs in WRITERS.items() if needs <= {Need.HOLD, Need.BOOKING, Need.TEAM}]

@@ -1,7 +1,6 @@
 """Nothing is booked twice: many clients, two web processes, one database."""
 
 import asyncio
-import os
 import random
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -21,14 +20,14 @@ from tests.bookings.conftest import offer
 from tests.support.agent import TestAgent, make_key
 from tests.support.clocks import real_clock as clock
 from tests.support.live import connect
+from tests.support.parts import LONG, how_many
 from tests.support.races import WebPair, check_order, iso, wish, workday
 
 __all__ = ["clock"]
 
-LONG = bool(os.environ.get("OPENSLOT_LONG"))
-ROUNDS, CLIENTS = (200, 50) if LONG else (3, 50)
-MIXED = 3000 if LONG else 160
-SEAT_ROUNDS, SEAT_CLIENTS = (50, 100) if LONG else (2, 50)
+ROUNDS, CLIENTS = how_many(3, long=200), 50
+MIXED = how_many(160, long=3000)
+SEAT_ROUNDS, SEAT_CLIENTS = how_many(2, long=50), 100 if LONG else 50
 # What an agent's tool refuses with, and the status that the API has for it.
 STATUSES = {"slot_unavailable": 409, "booking_already_cancelled": 409, "invalid_start_time": 400}
 
@@ -141,7 +140,7 @@ async def test_two_bookings_that_want_each_others_time_hold_one_slot_each(
         made.append(answer.json()["bookingId"])
     statuses: Counter[int] = Counter()
     cut_off = 0
-    for number in range(500 if LONG else 25):
+    for number in range(how_many(25, long=500)):
         moves = [
             clients[n].patch(
                 f"/api/v1/bookings/{made[n]}/reschedule",

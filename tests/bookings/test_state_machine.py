@@ -1,7 +1,6 @@
 """Whatever is booked, moved, held, cancelled and edited in whatever order: the invariants hold."""
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
@@ -46,10 +45,11 @@ from openslot.schedules import operations as schedules
 from openslot.wait_list import operations as wait_list
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
+from tests.support.parts import LONG, how_many
 from tests.support.races import find_disorder, find_over_limit
 from tests.support.wait_list import MINUTES, accept, ask_to_wait, find_wait_list_faults, forget_offers, hand_out
 
-EXAMPLES, STEPS = (100, 50) if os.environ.get("OPENSLOT_LONG") else (20, 30)
+EXAMPLES, STEPS = how_many(20, long=100), 50 if LONG else 30
 MONDAY = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
 OPEN_KINDS = ("plain", "padded", "group", "asked", "asked-group", "short-lived", "lengths", "weekly")
 KINDS = (*OPEN_KINDS, "limited")

@@ -1,7 +1,6 @@
 """Every pair of those who change the time of a team's hosts, at the same moment: nothing overlaps, nothing is lost."""
 
 import asyncio
-import os
 import random
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -20,12 +19,12 @@ from openslot.http.errors import status_of
 from tests.bookings.team_writers import WINDOW, WRITERS, Clients, Meeting, Writer, prepare, wish
 from tests.support.clocks import real_clock as clock
 from tests.support.live import connect
+from tests.support.parts import LONG
 from tests.support.races import WebPair, find_disorder, split_pairs, workday
 from tests.support.teams import book_team, offer, open_team
 
 __all__ = ["clock"]
 
-LONG = bool(os.environ.get("OPENSLOT_LONG"))
 ROUNDS, PAIRS = (4, 100) if LONG else (1, 150)
 ANSWERS = {200, 303, 400, 404, 409, 410, 429}
 

@@ -12,9 +12,12 @@ from openslot.core.actor import OPERATOR
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from tests.contacts.conftest import Add
+from tests.support.parts import how_many
 
 ONE_HOUSE = settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=how_many(80),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 # Letters that fold to others, to more than one or to themselves, and what LIKE would take for a pattern.
 LETTERS = "aAbBiI\u0130\u0131ßsSéÉe\u0301Σ\u03c3\u03c2\ufb03fK\u212a%_\\.'@ 王李"

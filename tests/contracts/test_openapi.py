@@ -1,6 +1,5 @@
 """The API keeps to its own description: schemathesis asks everything."""
 
-import os
 import re
 import subprocess
 import sys
@@ -13,11 +12,12 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.demo.seed import Seeded, seed
 from openslot.runtime import open_runtime
+from tests.support.parts import LONG
 from tests.support.races import web_processes
 
 # Every kind of right and wrong value once, and operations in each other's order; what is drawn by lot takes longer.
 PHASES, EXAMPLES = "coverage,stateful", "6"
-if os.environ.get("OPENSLOT_LONG"):
+if LONG:
     PHASES, EXAMPLES = "examples,coverage,fuzzing,stateful", "100"
 # Sound by its type is not yet a time zone or a free slot: such a request may well be refused.
 LEFT_OUT = "positive_data_acceptance"

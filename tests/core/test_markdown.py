@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openslot.core.markdown import find_fault, find_target, render
+from tests.support.parts import how_many
 
 TAGS = {"p", "br", "strong", "em", "a", "ul", "ol", "li", "h2", "h3", "bdi"}
 ATTRIBUTES = {"href", "rel", "target", "dir", "start"}
@@ -189,7 +190,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=how_many(500), deadline=None)
 @given(st.lists(PIECES | st.text(max_size=5), max_size=40).map("".join))
 def test_any_text_becomes_these_elements_alone(text: str) -> None:
     elements = Elements()

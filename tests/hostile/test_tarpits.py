@@ -1,7 +1,6 @@
 """Endpoints that accept and never answer: a real worker, real sockets, and nobody else who waits for them."""
 
 import asyncio
-import os
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -17,11 +16,12 @@ from openslot.jobs import gate
 from openslot.runtime import open_runtime
 from openslot.webhooks import reactions
 from tests.hostile.support import add_owner, happen, until, working
+from tests.support.parts import LONG
 from tests.support.receiver import receiving
 
 TIMED_OUT = "select count(*) from webhook_deliveries where error is not null"
 
-PLACES, TARPITS_EACH, HEALTHY_EVENTS = (24, 6, 40) if os.environ.get("OPENSLOT_LONG") else (12, 3, 20)
+PLACES, TARPITS_EACH, HEALTHY_EVENTS = (24, 6, 40) if LONG else (12, 3, 20)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 from uuid import UUID
 
 import httpx2
@@ -14,10 +13,11 @@ from hypothesis import strategies as st
 from tests.http.conftest import METRICS_TOKEN
 from tests.http.wire import send_raw
 from tests.support.hangs import within_a_second
+from tests.support.parts import how_many
 
 # A loaded machine may stand still in the middle of an example.
 SUPPRESSED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-EXAMPLES = 2000 if os.environ.get("OPENSLOT_LONG") else 50
+EXAMPLES = how_many(50, long=2000)
 SECURITY = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "strict-origin-when-cross-origin",

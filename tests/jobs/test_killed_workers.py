@@ -1,7 +1,6 @@
 """Nothing is lost: workers die at any moment, and every effect still happens once."""
 
 import asyncio
-import os
 import random
 
 import pytest
@@ -14,12 +13,13 @@ from openslot.runtime import open_runtime
 from tests.jobs import probe_worker
 from tests.jobs.probes import Notebook, Poked, wired
 from tests.support.forked import Forked
+from tests.support.parts import LONG
 
 pytestmark = pytest.mark.own_database
 
 THINGS, NOTES, KILLS = 20, 6, 8
 TAKEN_UP_WITHIN = 30
-if os.environ.get("OPENSLOT_LONG"):
+if LONG:
     THINGS, NOTES, KILLS = 100, 10, 100
 
 

@@ -1,7 +1,6 @@
 """Web and workers are killed while people book: every mail, webhook, calendar event and meeting arrives, none twice."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
@@ -39,6 +38,7 @@ from tests.support.hubspot_host import connect as connect_hubspot
 from tests.support.killable import Guests, count_told, list_starts, processes, read_events, wait_until_done
 from tests.support.loopback import settings
 from tests.support.microsoft_host import allow as allow_microsoft
+from tests.support.parts import LONG
 from tests.support.radicale import PASSWORD, USER, radicale_in
 from tests.support.receiver import answering, receiving
 
@@ -46,7 +46,7 @@ __all__ = ["settings"]
 
 VENDORS = ("google_", "hubspot_", "microsoft_")
 BOOKINGS, KILLS = 18, 6
-if os.environ.get("OPENSLOT_LONG"):
+if LONG:
     BOOKINGS, KILLS = 60, 20
 
 TOLD = "select id::text from events where type like 'booking.%'"
@@ -214,7 +214,7 @@ async def test_what_a_booking_sets_in_motion_arrives(
         await offer(runtime, user, "short", duration_minutes=10)
         await calendar.connect(runtime, user)
         # Without the property a search finds what a lost answer has left, but it takes its time.
-        if calendar_at is at_radicale and os.environ.get("OPENSLOT_LONG"):
+        if calendar_at is at_radicale and LONG:
             hubspot.portal.scopes.remove(SCHEMAS)
         starts = await list_starts(runtime, user.id, 2 * BOOKINGS)
         async with receiving(answering(204)) as receiver:

@@ -15,12 +15,13 @@ from openslot.messaging.connection_models import MessagingConnection
 from tests.support.forked import Forked, openslot
 from tests.support.loopback import settings
 from tests.support.messaging import insert_number, message_form, sign
+from tests.support.parts import LONG
 from tests.support.ports import held_port
 
 __all__ = ["settings"]
 
 THREADS, MESSAGES, KILLS = 20, 15, 4
-if os.environ.get("OPENSLOT_LONG"):
+if LONG:
     THREADS, MESSAGES, KILLS = 200, 25, 20
 
 PUBLIC = "https://openslot.example"

@@ -14,10 +14,11 @@ from msgspec import Struct, field
 from openslot.core.embedded import find_server
 from tests.cli.conftest import furnished, home, home_dir, seeded  # noqa: F401 - fixtures
 from tests.support.installation import Installation
+from tests.support.parts import LONG
 from tests.support.races import OVERLAPS, wish, workday
 
 # The short count runs beside other tests, which take the processor from it.
-KILLS, BACK_WITHIN = (10, 10.0) if os.environ.get("OPENSLOT_LONG") else (2, 30.0)
+KILLS, BACK_WITHIN = (10, 10.0) if LONG else (2, 30.0)
 CLIENTS = 4
 # More times than a fast machine can book meanwhile.
 A_YEAR_AHEAD = """

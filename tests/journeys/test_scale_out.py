@@ -1,7 +1,6 @@
 """Nothing that must be shared is kept in a process: limits and safe retries hold across web processes."""
 
 import asyncio
-import os
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -14,9 +13,10 @@ import pytest
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.support.live import connect
+from tests.support.parts import LONG
 from tests.support.races import web_processes, wish, workday
 
-PROCESSES, ROUNDS = (4, 30) if os.environ.get("OPENSLOT_LONG") else (2, 1)
+PROCESSES, ROUNDS = (4, 30) if LONG else (2, 1)
 ME = "/api/v1/me"
 AGE = "update rate_log set stamps = array(select s - $1::bigint * 1000000 from unnest(stamps) s)"
 Clients = list[httpx2.AsyncClient]

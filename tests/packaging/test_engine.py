@@ -1,7 +1,6 @@
 """A container engine runs what is documented: build, start, book through Caddy, upgrade from the last release, stop."""
 
 import json
-import os
 import shutil
 import ssl
 import subprocess
@@ -15,12 +14,13 @@ from openslot.core.build import ask_git
 from proofs.releases import CannotBuild, check_history
 from tests.packaging.support import ROOT, blocks, section
 from tests.support.engine import BUILDS_WITHIN, CannotRun, Engine, engine
+from tests.support.parts import LONG
 from tests.support.site import Site
 from tests.upgrades.statements import load_release
 
 # Three images are built: five minutes on two quiet cores, and a quarter of an hour on busy ones.
 pytestmark = pytest.mark.skipif(
-    not os.environ.get("OPENSLOT_LONG"), reason="building images takes long: OPENSLOT_LONG=1 and `make prove` run this"
+    not LONG, reason="building images takes long: OPENSLOT_LONG=1 and `make prove` run this"
 )
 
 HOST = "book.localhost"

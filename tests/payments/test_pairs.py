@@ -1,7 +1,6 @@
 """Every pair of those who change a payment or its time, at the same moment: money and bookings agree afterwards."""
 
 import asyncio
-import os
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
@@ -33,11 +32,12 @@ from tests.payments.agreement import check_agreement
 from tests.payments.support import PRICE, session_of, tick
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.fake_stripe import Books, FakeStripe, StripeRefusal
+from tests.support.parts import LONG
 from tests.support.payments import ImpatientCheckouts
 from tests.support.races import find_disorder
 from tests.web.event_types.conftest import offer
 
-ROUNDS = 4 if os.environ.get("OPENSLOT_LONG") else 1
+ROUNDS = 4 if LONG else 1
 starts = count()
 
 

@@ -1,7 +1,6 @@
 """Whatever is booked, paid, notified, cancelled, refunded and lost in whatever order: money and bookings agree."""
 
 import asyncio
-import os
 from collections.abc import Coroutine, Iterator
 from contextlib import suppress
 from dataclasses import fields
@@ -41,9 +40,10 @@ from tests.payments.agreement import check_agreement
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.effects import run_attempt, start_effect
 from tests.support.fake_stripe import Books, FakeStripe, Fault, FaultKind, StripeRefusal, serving
+from tests.support.parts import LONG, how_many
 from tests.support.payments import ImpatientCheckouts, insert_connection
 
-EXAMPLES, STEPS = (80, 60) if os.environ.get("OPENSLOT_LONG") else (12, 30)
+EXAMPLES, STEPS = how_many(12, long=80), 60 if LONG else 30
 KINDS = ("single", "group", "strict")
 FAULTS = (FaultKind.HANG_UP, FaultKind.LOSE_ANSWER, FaultKind.STATUS, FaultKind.KEPT_STATUS)
 OURS = "reaction like 'payments.%' and state = 'queued'"

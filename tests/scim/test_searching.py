@@ -1,6 +1,5 @@
 """Filters against a database: users whom a plain evaluation finds, no fault, no injection; more with OPENSLOT_LONG."""
 
-import os
 import random
 from typing import Any
 from uuid import UUID
@@ -23,9 +22,9 @@ from openslot.scim.store import SEARCH, Condition
 from tests.scim.strategies import SUPPORTED
 from tests.scim.writing import judge, write
 from tests.support.hangs import within_a_second
+from tests.support.parts import how_many
 
-LONG = os.environ.get("OPENSLOT_LONG") == "1"
-ASKED, HOSTILE = (1000, 10_000) if LONG else (120, 2_500)
+ASKED, HOSTILE = how_many(120, long=1000), how_many(2_500, long=10_000)
 NAMES = ["userName", "USERNAME", "emails.value", "emails", "displayName", "externalId", "id", "active"]
 TEXTS = [
     '"mara@harbor.example"',

@@ -32,7 +32,7 @@ class Timed(Struct, frozen=True):
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a run keep its durations."""
-    parser.addoption("--durations-to", type=Path, help="write how long each test has taken into this file")
+    parser.addoption("--durations-to", type=Path, help="write how long each test of this part has taken into this file")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -73,7 +73,7 @@ class Durations:
             for line in write_summary(timed):
                 terminalreporter.line(line)
         if place := config.getoption("durations_to"):
-            write_file(place, timed)
+            write_file(place, timed, part=config.getoption("part"))
 
 
 def measure_children() -> float:
@@ -107,8 +107,9 @@ def add_up(timed: Iterable[Timed], name: str) -> dict[str, float]:
     return dict(sorted(seconds.items(), key=lambda pair: -pair[1]))
 
 
-def write_file(place: Path, timed: Iterable[Timed]) -> None:
-    """Write each test with its kind and its seconds, in the order of their names."""
+def write_file(place: Path, timed: Iterable[Timed], *, part: str) -> None:
+    """Write each test of a part with its kind and its seconds, in the order of their names; keep the other parts."""
     place.parent.mkdir(parents=True, exist_ok=True)
+    parts = json.loads(place.read_text("utf-8")) if place.exists() else {}
     rows = {each.name: [each.kind, round(each.seconds, 3)] for each in sorted(timed, key=lambda each: each.name)}
-    place.write_text(json.dumps(rows, indent=0))
+    place.write_text(json.dumps(parts | {part: rows}, indent=0), "utf-8")

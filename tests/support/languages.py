@@ -11,6 +11,7 @@ from babel.messages.pofile import read_po
 
 import openslot
 from openslot.i18n.languages import LANGUAGES
+from tests.support.parts import is_daily, shortened
 
 LOCALES = Path(openslot.__file__).parent / "i18n/locales"
 # What hosts have named, and names of fields and operations of the API.
@@ -23,6 +24,16 @@ VALUE = re.compile(r"%\\?\((\w+)\\?\)s")
 # The end of a key or a link: four letters that may well be a word.
 MADE_BY_CHANCE = re.compile(r"<code[^>]*>.*?</code>", re.DOTALL)
 SHOWN = re.compile(r'(?:aria-label|data-label|data-copied|data-failed|alt|placeholder)="([^"]+)"|>([^<>]+)<')
+
+
+# Latin letters, the other direction, and no gaps between words.
+FOR_LAYOUT = ("en", "ar", "ja")
+
+
+@shortened
+def list_for_layout() -> tuple[str, ...]:
+    """List the languages whose layout is looked at: three of them in `make test`."""
+    return FOR_LAYOUT if is_daily() else tuple(LANGUAGES)
 
 
 class EnglishTexts:

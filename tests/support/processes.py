@@ -1,18 +1,20 @@
 """Tests in several processes, forked once all tests are collected: collecting takes a process ten seconds.
 
 A test that fails is run once more at the end, alone: on a busy machine, some fail that are right. Those that pass then
-are named under "Failed once". A test with the mark `promise` has no second try (`tests/support/promises.py`). One that
-does not end has failed after a quarter of an hour, with OPENSLOT_LONG after an hour: its process says where it waits,
-and is ended with all that it has started. If it can't even do that, or does not end after its last test, the first
-process ends it.
+are named under "Failed once" and counted in `test-results/failed-once.json`; more than three of them fail the run. A
+test with the mark `promise` has no second try (`tests/support/promises.py`). One that does not end has failed after a
+quarter of an hour, with OPENSLOT_LONG after an hour: its process says where it waits, and is ended with all that it has
+started. If it can't even do that, or does not end after its last test, the first process ends it.
 """
 
+import json
 import multiprocessing
 import os
 import random
 import signal
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -22,15 +24,18 @@ import psutil
 import pytest
 from _pytest.runner import runtestprotocol
 
+from tests.support.parts import LONG
 from tests.support.stuck import tell_where_it_waits
 
 FORK = multiprocessing.get_context("fork")
 TICKET_SIZE = 4
 # More than these have a reason in common.
 MAX_SECOND_TRIES = 20
+# More than these are no accident of a busy machine.
+MAX_FAILED_ONCE = 3
 # Time for a process to notice by itself that a test takes too long.
 GRACE = 20.0
-FAILED_ONCE = pytest.StashKey[list[str]]()
+FAILED_ONCE = pytest.StashKey[dict[str, str]]()
 
 Reports = list[dict[str, Any]]
 
@@ -38,8 +43,9 @@ Reports = list[dict[str, Any]]
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the number of processes be chosen."""
     parser.addoption("--processes", type=int, default=1, help="run the tests in this many processes")
+    parser.addoption("--failed-once-to", type=Path, help="count in this file which tests pass at the second try alone")
     # On a busy machine the longest takes three minutes; no long count may take longer than all proofs do.
-    longest = 3600 if os.environ.get("OPENSLOT_LONG") else 900
+    longest = 3600 if LONG else 900
     parser.addoption(
         "--max-seconds", type=float, default=longest, help="end a test that takes longer, with several processes"
     )
@@ -67,12 +73,32 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     return True
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Count the tests that have passed at the second try alone; the run has failed if they are too many."""
+    once = session.config.stash.get(FAILED_ONCE, {})
+    if place := session.config.getoption("failed_once_to"):
+        _count_failed_once(place, once)
+    if len(once) > MAX_FAILED_ONCE:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Name the tests that have passed at the second try alone."""
-    if names := config.stash.get(FAILED_ONCE, []):
+    if once := config.stash.get(FAILED_ONCE, {}):
         terminalreporter.section("Failed once")
-        for name in names:
-            terminalreporter.line(name)
+        for name, why in once.items():
+            terminalreporter.line(f"{name} ({why})")
+        if len(once) > MAX_FAILED_ONCE:
+            terminalreporter.line(f"{len(once)} tests failed once: more than {MAX_FAILED_ONCE} fail the run")
+
+
+def _count_failed_once(place: Path, once: Mapping[str, str]) -> None:
+    """Add the tests of this run to those of earlier ones."""
+    before = json.loads(place.read_text("utf-8")) if place.exists() else {}
+    counts = Counter(before) + Counter(once.keys())
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(json.dumps(dict(sorted(counts.items())), indent=1), "utf-8")
 
 
 class Run:
@@ -123,13 +149,13 @@ def _may_fail_once(item: pytest.Item) -> bool:
 
 def _try_again(session: pytest.Session, failed: dict[int, Reports]) -> None:
     """Run each of these tests in a process of its own, one after the other, and report what comes of that."""
-    once = session.config.stash[FAILED_ONCE] = []
+    once = session.config.stash[FAILED_ONCE] = {}
     for number, first in failed.items():
         item = session.items[number]
         second = first if len(failed) > MAX_SECOND_TRIES else _run_alone(session, number)
         if not _has_failed(second):
             why = next(report for report in first if report["outcome"] == "failed")
-            once.append(f"{item.nodeid} ({why['when']}: {_last_line(session, why)})")
+            once[item.nodeid] = f"{why['when']}: {_last_line(session, why)}"
         _report(session, item, second)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from openslot.teams.choice import BOOKING, choose
 from openslot.teams.models import Candidate, TeamRules
+from tests.support.parts import how_many
 
 SHARE = TeamRules(event_type_id=UUID(int=9))
 
@@ -134,7 +135,7 @@ def test_any_sequence_of_who_is_free_stays_within_the_bound(data: st.DataObject,
         group.check()
 
 
-@settings(max_examples=40)
+@settings(max_examples=how_many(40))
 @given(data=st.data(), count=st.integers(2, 6))
 def test_weights_that_change_all_the_time_do_not_move_the_bound(data: st.DataObject, count: int) -> None:
     group = Group([100] * count)

@@ -1,7 +1,6 @@
 """Whatever is booked, held, cancelled and handed on, whoever joins and leaves: the ledger adds up, and says why."""
 
 import asyncio
-import os
 from collections import Counter
 from collections.abc import Coroutine, Iterator
 from datetime import timedelta
@@ -37,8 +36,9 @@ from openslot.teams.replay import replay
 from openslot.teams.store import lock_event_type
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.founding import FoundedTeam, add_event_type, found_team
+from tests.support.parts import LONG, how_many
 
-EXAMPLES, STEPS = (150, 60) if os.environ.get("OPENSLOT_LONG") else (12, 40)
+EXAMPLES, STEPS = how_many(12, long=150), 60 if LONG else 40
 HOSTS = 5
 
 ENDS = {each.value: each for each in (CreditReason.DECLINED, CreditReason.WITHDRAWN, CreditReason.LAPSED)}

@@ -1,6 +1,5 @@
 """The rule of the ledger without a database: any sequence of what moves credits, many times faster."""
 
-import os
 from collections import Counter
 from uuid import UUID
 
@@ -11,10 +10,11 @@ from msgspec.structs import replace
 
 from openslot.teams.choice import choose, choose_again, spread
 from openslot.teams.models import Balance, Candidate, ChoiceAsked, HostChoice, TeamRules
+from tests.support.parts import how_many
 
 RULES = TeamRules(event_type_id=UUID(int=0))
 HOSTS = 6
-EXAMPLES = 2000 if os.environ.get("OPENSLOT_LONG") else 150
+EXAMPLES = how_many(150, long=2000)
 
 who = integers(0, HOSTS - 1)
 which = integers(0, 40)

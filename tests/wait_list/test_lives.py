@@ -1,6 +1,5 @@
 """Whatever people on the wait list do, in whatever order: the promises hold, at every step."""
 
-import os
 import random
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -24,6 +23,7 @@ from openslot.people import operations as people
 from openslot.wait_list import operations as wait_list
 from openslot.wait_list.rules import HANDING_ON, SHORTEST, plan_offer
 from tests.support.clocks import MONDAY, MovingClock
+from tests.support.parts import LONG, how_many
 from tests.support.races import find_disorder
 from tests.support.wait_list import (
     NINE,
@@ -38,7 +38,7 @@ from tests.support.wait_list import (
     wait_for,
 )
 
-LIVES, STEPS = (60, 60) if os.environ.get("OPENSLOT_LONG") else (6, 40)
+LIVES, STEPS = how_many(6, long=60), 60 if LONG else 40
 DEEDS = ("nothing", "decline", "leave", "no worker")
 
 

@@ -21,6 +21,7 @@ from openslot.web.api_docs.page import Reference, ReferenceEntry, make_reference
 from openslot.web.api_docs.shapes import Schema, Schemas, as_json, example_of, read_schema
 from openslot.web.pages import render
 from tests.support.page import read_page
+from tests.support.parts import how_many
 from tests.web.conftest import sign_in
 from tests.web.rich_api import MOUNTS, SCHEMAS
 
@@ -175,7 +176,7 @@ schemas = some.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=how_many(60), deadline=None)
 @given(some.dictionaries(some.sampled_from(["A", "B"]), schemas, max_size=2), schemas)
 def test_any_schema_can_be_shown(named: dict[str, object], schema: object) -> None:
     assert show(schema, named)

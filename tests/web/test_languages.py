@@ -13,7 +13,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.i18n.languages import LANGUAGES
 from tests.support.browsers import open_page
-from tests.support.languages import check_language, english_texts
+from tests.support.languages import check_language, english_texts, list_for_layout
 from tests.support.page import read_page
 from tests.support.passwords import PASSWORD
 from tests.web.conftest import carry_csrf_token
@@ -165,7 +165,7 @@ async def test_pages_fit_a_phone_in_every_language_and_arabic_begins_at_the_righ
         await access.create_api_key(work, user, name="Website")
         token = await access.begin_session(work, user, user_agent="")
     page = await open_page(browser, client, viewport={"width": 360, "height": 740})
-    for language in LANGUAGES:
+    for language in list_for_layout():
         await runtime.pool.execute("update users set locale = $1 where id = $2", language, user.id)
         await page.context.clear_cookies()
         await page.set_extra_http_headers({"accept-language": language})

@@ -1,7 +1,6 @@
 """Answers: what every kind of receiver means for a delivery, the slow, the hostile and the absent."""
 
 import asyncio
-import os
 import ssl
 from datetime import timedelta
 from email.utils import format_datetime
@@ -24,12 +23,11 @@ from openslot.webhooks.models import EndpointChanges, EndpointRef, EndpointWante
 from openslot.webhooks.rules import ANSWER_WITHIN
 from tests.support.clocks import MovingClock
 from tests.support.effects import next_try, run_attempt, work_off
+from tests.support.parts import LONG
 from tests.support.peers import PUBLIC, Identity, Internet, Names, serve
 from tests.support.ports import held_port
 from tests.support.receiver import Receiver, hang_up, receiving, say_nothing, tarpit
 from tests.webhooks.conftest import Add, Happen, deliveries, planned_jobs, states
-
-LONG = bool(os.environ.get("OPENSLOT_LONG"))
 
 
 @pytest.mark.parametrize(

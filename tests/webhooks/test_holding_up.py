@@ -1,7 +1,6 @@
 """Holding up: order per booking, and a tarpit that delays nobody."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -13,6 +12,7 @@ from openslot.jobs.worker import run_worker
 from openslot.webhooks.rules import ANSWER_WITHIN
 from openslot.wiring import WIRING
 from tests.support.clocks import real_clock as clock
+from tests.support.parts import LONG
 from tests.support.races import workday
 from tests.support.receiver import answering, receiving, tarpit
 from tests.support.wait import until
@@ -20,7 +20,6 @@ from tests.webhooks.conftest import Add, Happen, live_through
 
 __all__ = ["clock"]
 
-LONG = bool(os.environ.get("OPENSLOT_LONG"))
 EVENTS, A_SECOND = (500, 20) if LONG else (60, 10)
 # What is promised. The short run, beside all other tests, says that none wait for a tarpit: half of what it may take.
 OTHERS_WITHIN = 5.0 if LONG else ANSWER_WITHIN.total_seconds() / 2

@@ -16,9 +16,9 @@ from tests.integrations.calendars.oracle import busy_times as oracle
 from tests.integrations.calendars.oracle import times
 from tests.support.hangs import within_a_second
 from tests.support.ical import BERLIN
+from tests.support.parts import how_many
 
-LONG = os.environ.get("OPENSLOT_LONG") == "1"
-COUNT = int(os.environ.get("OPENSLOT_CALENDARS", "3000" if LONG else "150"))
+COUNT = int(os.environ.get("OPENSLOT_CALENDARS", how_many(150, long=3000)))
 FIRST = int(os.environ.get("OPENSLOT_FIRST_CALENDAR", "0"))
 BEGIN, END = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 12, 1, tzinfo=UTC)
 HOST = frozenset({"mara@lindqvist.example"})

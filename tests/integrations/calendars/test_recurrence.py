@@ -1,6 +1,5 @@
 """The recurrence rules of RFC 5545, section 3.8.5.3, each with the dates that it tells; more with OPENSLOT_LONG."""
 
-import os
 from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
 from random import Random
@@ -14,8 +13,8 @@ from openslot.integrations.calendars.recurrence import BadRule, Budget, CountedM
 from tests.integrations.calendars.support import unbounded
 from tests.support.hangs import within_a_second
 from tests.support.ical import BERLIN, NEW_YORK, calendar, event, instants, scope
+from tests.support.parts import LONG, how_many
 
-LONG = os.environ.get("OPENSLOT_LONG") == "1"
 START = "TZID=America/New_York:19970902T090000"
 
 
@@ -224,7 +223,7 @@ MONTH_ENDS = [start for start in BEGINNINGS if start.day > 28]
 
 def test_rules_give_what_another_implementation_gives() -> None:
     chance = Random(7)
-    for rule in RULES * 10 if LONG else chance.sample(RULES, 120):
+    for rule in RULES * 10 if LONG else chance.sample(RULES, how_many(120)):
         start = chance.choice(chance.choice([BEGINNINGS, MONTH_ENDS]))
         text = calendar(
             event("one", start=f"TZID=Europe/Berlin:{start:%Y%m%dT%H%M%S}", more=[f"RRULE:{rule}", "DURATION:PT30M"])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from openslot.integrations.mail.rendering import DARK_PAPER, PAPER, contrast, ink_on, readable_on
 from openslot.web.static_files import find_accent, shade
+from tests.support.parts import how_many
 
 COLORS = ("000000", "ffffff", "ffff00", "2563eb", "b45309", "15803d", "7f7f7f", "ff00ff", "00ffcc", "181a20", "f6f6f3")
 TOKEN = re.compile(r"--([a-z-]+):light-dark\((#[0-9a-f]{6}),(#[0-9a-f]{6})\)")
@@ -55,7 +56,7 @@ def check_shades(color: str) -> None:
     assert contrast(ink, readable_on(color, ink)) >= 4.5, color
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=how_many(1000), deadline=None)
 @given(st.integers(0, 0xFFFFFF))
 def test_any_color_can_be_read_as_link_and_as_button(number: int) -> None:
     check_shades(f"#{number:06x}")

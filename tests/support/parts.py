@@ -1,0 +1,132 @@
+"""Which tests `make test` runs, and which only `make test-all`; and how much less of some `make test` runs.
+
+A test is left to `make test-all` by its folder or by the mark `rest` with a reason. Others run in both, shorter in
+`make test`: whatever draws examples, and every walk that looks at pages in a browser (`shortened`).
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LIST = ROOT / "tests/only_in_test_all.txt"
+LONG = os.environ.get("OPENSLOT_LONG") == "1"
+DAILY, REST, ALL = "daily", "rest", "all"
+# Folders whose tests build, install, start and stop whole installations, or look at what releases have recorded.
+FOLDERS = {
+    "tests/packaging": "builds and installs what is published",
+    "tests/journeys": "starts and kills whole installations",
+    "tests/proofs": "runs a short form of a drill",
+    "tests/upgrades": "compares with what releases have recorded",
+}
+SHORTER_BY = 4
+NAMES = {DAILY: "make test", REST: "the rest of make test-all"}
+OUTCOMES = ("passed", "failed", "error", "skipped")
+LEFT_OUT = pytest.StashKey[dict[str, str]]()
+
+Shortened = TypeVar("Shortened", bound=Callable[..., object])
+_chosen = ALL
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a part of the tests be chosen, and the list of what only `make test-all` runs be written."""
+    parser.addoption(
+        "--part", choices=(DAILY, REST, ALL), default=ALL, help="run the tests of `make test`, or the rest"
+    )
+    parser.addoption("--list-rest", type=Path, help="write the tests that only `make test-all` runs into this file")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Know the part before any test is imported."""
+    global _chosen  # noqa: PLW0603
+    _chosen = config.getoption("part")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the tests of the other part out."""
+    reasons = {item.nodeid: reason for item in items if (reason := find_reason(item))}
+    config.stash[LEFT_OUT] = reasons
+    if place := config.getoption("list_rest"):
+        place.write_text("".join(f"{line}\n" for line in write_list(items)), "utf-8")
+    if _chosen == ALL:
+        return
+    kept = [item for item in items if is_wanted(item, reasons)]
+    config.hook.pytest_deselected(items=[item for item in items if not is_wanted(item, reasons)])
+    items[:] = kept
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """End with one line on the part."""
+    if _chosen != ALL:
+        counts = ", ".join(f"{len(terminalreporter.getreports(each))} {each}" for each in OUTCOMES)
+        terminalreporter.section("Result")
+        terminalreporter.line(f"{NAMES[_chosen]}: {counts}")
+
+
+def is_wanted(item: pytest.Item, reasons: dict[str, str]) -> bool:
+    """Tell whether the chosen part has a test."""
+    if _chosen == DAILY:
+        return item.nodeid not in reasons
+    return item.nodeid in reasons or is_shortened(item)
+
+
+def is_daily() -> bool:
+    """Tell whether these are the tests of `make test`."""
+    return _chosen == DAILY
+
+
+def how_many(usual: int, *, long: int | None = None) -> int:
+    """Return how many examples to draw: a quarter of the usual number in `make test`, more with OPENSLOT_LONG."""
+    if LONG:
+        return usual if long is None else long
+    return max(1, usual // SHORTER_BY) if is_daily() else usual
+
+
+def shortened(helper: Shortened) -> Shortened:
+    """Mark what does less in `make test`: tests that call it run whole in the rest of `make test-all`."""
+    helper.is_shortened = True  # type: ignore[attr-defined]
+    return helper
+
+
+def find_reason(item: pytest.Item) -> str | None:
+    """Say why only `make test-all` runs a test; None if `make test` does."""
+    if mark := item.get_closest_marker("rest"):
+        (reason,) = mark.args
+        return str(reason)
+    if item.get_closest_marker("daily"):
+        return None
+    return next((reason for folder, reason in FOLDERS.items() if item.nodeid.startswith(f"{folder}/")), None)
+
+
+def is_shortened(item: pytest.Item) -> bool:
+    """Tell whether a test does less in `make test`: it draws examples, or calls what is `shortened`."""
+    function = getattr(item, "function", None)
+    if getattr(function, "is_hypothesis_test", False):
+        return True
+    names = vars(getattr(item, "module", object))
+    # Numbers of examples are mostly constants of the file.
+    if "how_many" in names:
+        return True
+    called = getattr(getattr(function, "__code__", None), "co_names", ())
+    return any(getattr(names.get(name), "is_shortened", False) for name in called)
+
+
+def write_list(items: Iterable[pytest.Item]) -> Iterator[str]:
+    """Write which tests only `make test-all` runs, and why: one line for a file of which `make test` runs none."""
+    of_file = groupby(sorted(items, key=lambda each: each.nodeid), key=lambda each: each.nodeid.partition("::")[0])
+    for path, group in of_file:
+        reasons: dict[str, set[str | None]] = {}
+        for item in group:
+            reasons.setdefault(item.nodeid.partition("[")[0], set()).add(find_reason(item))
+        found = set().union(*reasons.values())
+        if len(found) == 1:
+            yield from (f"{path}: {reason}" for reason in found if reason)
+        else:
+            yield from (f"{name}: {each}" for name, given in reasons.items() for each in given if each)
