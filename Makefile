@@ -117,9 +117,10 @@ pictures: setup chromium ## Take pictures of every page into test-results/pictur
 messages: setup ## Collect the texts of pages into the catalogs
 	@scripts/messages
 
-docs: setup ## Write the tables of settings, commands and agents' tools into the documentation
+docs: setup ## Write the tables of settings, commands and agents' tools, and the list of tests that only make test-all runs
 	@$(BIN)/python -m scripts.tables
 	@$(BIN)/python -m tests.agents.documenting
+	@$(BIN)/pytest --collect-only -qq --list-rest tests/only_in_test_all.txt >/dev/null
 
 wheel: $(VENV)/.runtime ## Build dist/openslot-VERSION-py3-none-any.whl, which people install
 	@$(BIN)/python -m hatchling build --target wheel --directory dist
@@ -146,4 +147,4 @@ lock: ## Renew the lock files from pyproject.toml
 clean: ## Remove what the other commands made, but not ./data
 	@rm -rf $(VENV) dist .mypy_cache .ruff_cache .coverage .hypothesis .import_linter_cache test-results
 
-.PHONY: help setup run test check unit coverage prove soak chromium mcp-peers api-generators bench record record-facts screenshots pictures messages docs wheel image audit lock clean
+.PHONY: help setup run test test-all test-rest daily rest check unit coverage prove soak chromium mcp-peers api-generators bench record record-facts screenshots pictures messages docs wheel image audit lock clean

@@ -1,6 +1,7 @@
 """The page "Check it yourself" names commands that can be run, tests that exist, and mutants that can be made."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from proofs.__main__ import PARTS
 from proofs.guards import MUTANTS, Mutant
 from proofs.mutants import QUICK
+from tests.support.parts import has_long_form
 from tests.support.promises import is_promise
 
 ROOT = Path(__file__).parents[1]
@@ -40,17 +42,18 @@ def test_every_command_can_be_run_as_it_is_written(command: str) -> None:
         names = found["tests"].split()
         assert [name for name in names if not is_test(name)] == []
         if setting := found["setting"]:
-            assert any(setting in each for each in map(read_tests, names)), f"none of them knows {setting}"
+            assert setting == "OPENSLOT_LONG"
+            assert any(map(has_long_form, list_files(names))), "none of them has a long form"
     elif found := PROVE.fullmatch(command):
         assert set((found[1] or "").split()) <= PARTS.keys()
     else:
         assert command in OTHERS
 
 
-def read_tests(name: str) -> str:
-    """Read a file of tests and what it shares with others of its folder."""
-    place = ROOT / name.partition("::")[0]
-    return "".join(path.read_text("utf-8") for path in (place, *place.parent.glob("cases.py")) if path.is_file())
+def list_files(names: Iterable[str]) -> list[Path]:
+    """List the files of these tests, and what they share with others of their folders."""
+    places = [ROOT / name.partition("::")[0] for name in names]
+    return [path for place in places for path in (place, *place.parent.glob("cases.py")) if path.is_file()]
 
 
 def test_every_promise_has_a_command_a_mutant_and_its_last_figures() -> None:

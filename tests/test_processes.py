@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from tests.support.forked import ROOT
+from tests.support.parts import has_long_form
 from tests.support.promises import PROMISES, is_promise
 
 FAIR = """
@@ -320,7 +321,7 @@ def test_many_failures_are_no_accident(tmp_path: Path) -> None:
 
 def test_every_long_proof_is_a_promise() -> None:
     files = [path for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__)]
-    proofs = [str(path.relative_to(ROOT)) for path in files if "OPENSLOT_LONG" in path.read_text()]
+    proofs = [str(path.relative_to(ROOT)) for path in files if has_long_form(path)]
     assert len(proofs) > 10
     assert [path for path in proofs if not is_promise(path)] == []
 

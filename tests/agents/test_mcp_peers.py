@@ -16,6 +16,8 @@ from tests.support.conformance import NOT_OFFERED, NOT_OFFERED_CHECKS, PASSED, r
 from tests.support.live import serving
 from tests.support.mcp_peers import bearing, run_peer
 
+pytestmark = pytest.mark.rest("runs other people's programs against ours")
+
 
 @pytest.fixture
 async def url(settings: Settings, runtime: Runtime) -> AsyncIterator[str]:

@@ -16,10 +16,26 @@ from openslot.core.config import Settings
 from openslot.core.errors import Refusal
 from openslot.core.work import Runtime
 from openslot.http.errors import status_of
-from tests.bookings.team_writers import WINDOW, WRITERS, Clients, Meeting, Writer, prepare, wish
+from tests.bookings.team_writers import (
+    WINDOW,
+    WRITERS,
+    Clients,
+    Meeting,
+    Writer,
+    book_one,
+    cancel,
+    drop,
+    expire,
+    hold_one,
+    leave,
+    prepare,
+    reassign,
+    reschedule,
+    wish,
+)
 from tests.support.clocks import real_clock as clock
 from tests.support.live import connect
-from tests.support.parts import LONG
+from tests.support.parts import LONG, how_many
 from tests.support.races import WebPair, find_disorder, split_pairs, workday
 from tests.support.teams import book_team, offer, open_team
 
@@ -56,11 +72,17 @@ async def meet(at: Meeting, *writers: Writer) -> list[int]:
     return await asyncio.gather(*map(come, writers))
 
 
-TESTED = split_pairs(WRITERS, PAIRS)
+# Each of these meets each other one in `make test`.
+CORE = (book_one, hold_one, drop, expire, cancel, reschedule, reassign, leave)
+NOT_CORE = pytest.mark.rest("every pair, not only those of the core writers")
+TESTED = [
+    *(pytest.param(pairs, id=f"core {part}") for part, pairs in split_pairs(CORE, PAIRS).items()),
+    *(pytest.param(pairs, id=part, marks=NOT_CORE) for part, pairs in split_pairs(WRITERS, PAIRS).items()),
+]
 
 
 @pytest.mark.spread
-@pytest.mark.parametrize("pairs", TESTED.values(), ids=TESTED)
+@pytest.mark.parametrize("pairs", TESTED)
 async def test_no_pair_of_writers_costs_a_team_its_time(
     runtime: Runtime, clients: Clients, pairs: list[tuple[Writer, Writer]], postgres_log: Path
 ) -> None:
@@ -123,7 +145,7 @@ async def test_of_many_who_book_one_session_as_many_as_there_are_seats_get_one_w
 async def test_two_event_types_of_the_same_hosts_lock_them_in_one_order(
     runtime: Runtime, clients: Clients, postgres_log: Path
 ) -> None:
-    for _ in range(20 if LONG else 4):
+    for _ in range(how_many(4, long=20)):
         team = await open_team(runtime, 3, groups=[(1, [0]), (1, [1]), (1, [2])], booking_window=WINDOW)
         back = await offer(
             runtime, team.id, team.owner, team.hosts, [(1, [2]), (1, [1]), (1, [0])], booking_window=WINDOW

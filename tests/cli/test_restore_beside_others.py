@@ -73,6 +73,8 @@ select string_agg(format('select %L as name, %s::text as state from %s', oid,
     oid::regclass), ' union all ')
 from pg_class where relkind in ('r', 'm', 'S')"""
 
+pytestmark = pytest.mark.rest("restores beside others: tests/cli/test_backup.py restores in make test")
+
 
 async def find_state(settings: Settings) -> dict[str, str]:
     """Tell of every table, also of PostgreSQL's own, which rows it holds, and where each sequence is."""

@@ -24,6 +24,7 @@ def me(installation: Installation, key: str) -> int:
     return installation.get("/api/v1/me", authorization=f"Bearer {key}").status_code
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 def test_a_second_start_keeps_the_data_and_other_commands_leave_it_running(
     home: Installation, seeded: dict[str, Any]
 ) -> None:
@@ -63,6 +64,7 @@ def serve_under_nohup() -> None:
     os.execv(sys.executable, [sys.executable, "-m", "openslot", "serve"])
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 def test_under_nohup_it_goes_on_when_the_terminal_is_closed(home: Installation) -> None:
     serve = home.start_function(serve_under_nohup)
     home.wait_until_ready()
@@ -89,6 +91,7 @@ def serve_and_be_interrupted() -> None:
     openslot("serve")
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 def test_ctrl_c_in_the_middle_of_the_first_start_leaves_nothing_half_made(empty: Installation) -> None:
     serve = empty.start_function(serve_and_be_interrupted)
     assert ended(serve)[0] == 0
@@ -98,6 +101,7 @@ def test_ctrl_c_in_the_middle_of_the_first_start_leaves_nothing_half_made(empty:
     assert empty.told("user", "list") == {"users": [], "total": 0}
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 @pytest.mark.own_database
 def test_a_request_in_flight_is_answered_before_the_end(empty: Installation, database_url: str) -> None:
     empty.environment["DATABASE_URL"] = database_url
@@ -119,6 +123,7 @@ def test_a_request_in_flight_is_answered_before_the_end(empty: Installation, dat
     empty.wait_until_gone(within=0.5)
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 def test_what_is_killed_comes_back(home: Installation, seeded: dict[str, Any]) -> None:
     serve = home.start("serve")
     home.wait_until_ready()
@@ -147,6 +152,7 @@ def test_what_is_killed_comes_back(home: Installation, seeded: dict[str, Any]) -
     home.wait_until_gone(within=0.5)
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 def test_killed_without_warning_the_next_start_takes_over_and_cleans_up(
     home: Installation, seeded: dict[str, Any]
 ) -> None:
@@ -169,6 +175,7 @@ def test_killed_without_warning_the_next_start_takes_over_and_cleans_up(
     home.wait_until_gone(within=0.5)
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 def test_two_services_on_one_data_directory_share_the_database_and_the_last_one_stops_it(
     home: Installation, seeded: dict[str, Any]
 ) -> None:
@@ -188,6 +195,7 @@ def test_two_services_on_one_data_directory_share_the_database_and_the_last_one_
         other.wait_until_gone(within=0.5)
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 @pytest.mark.own_database
 def test_several_web_processes_share_one_socket_and_end_together(database_url: str, empty: Installation) -> None:
     empty.environment["DATABASE_URL"] = database_url

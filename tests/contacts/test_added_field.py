@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.rest("tries a changed copy of the package")
+
 ROOT = Path(__file__).parents[2]
 RULES = "tests/contacts/added_field.py"
 BEFORE = "    notes: Annotated["

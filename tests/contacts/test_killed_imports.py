@@ -14,7 +14,10 @@ from tests.contacts.import_worker import BATCH, BATCHES_BEFORE_DEATH, Death
 from tests.support.contact_imports import counts, many, read_import, read_people, start
 from tests.support.forked import Forked
 
-pytestmark = pytest.mark.own_database
+pytestmark = [
+    pytest.mark.own_database,
+    pytest.mark.rest("kills a worker: one test in make test does"),
+]
 
 LINES = 8 * BATCH
 # How many batches are committed when the worker is dead.

@@ -84,6 +84,7 @@ def test_the_examples_of_clients_make_the_booking_of_the_readme(language: str) -
     assert sent | {"startTime": ""} == booking | {"startTime": ""}
 
 
+@pytest.mark.rest("runs other people's programs against ours")
 @pytest.mark.parametrize(
     ("language", "suffix", "write"), [("typescript", "ts", write_typescript), ("python", "py", write_python)]
 )

@@ -19,6 +19,8 @@ from tests.hostile.support import add_owner, happen, until, working
 from tests.support.parts import LONG
 from tests.support.receiver import receiving
 
+pytestmark = pytest.mark.rest("many tarpits: tests/webhooks/test_holding_up.py has one in make test")
+
 TIMED_OUT = "select count(*) from webhook_deliveries where error is not null"
 
 PLACES, TARPITS_EACH, HEALTHY_EVENTS = (24, 6, 40) if LONG else (12, 3, 20)

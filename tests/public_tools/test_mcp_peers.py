@@ -19,6 +19,8 @@ from tests.support.conformance import NOT_OFFERED, NOT_OFFERED_CHECKS, PASSED, r
 from tests.support.live import serving
 from tests.support.mcp_peers import run_peer
 
+pytestmark = pytest.mark.rest("runs other people's programs against ours")
+
 NAMES = {tool.name for tool in server.TOOLS}
 
 

@@ -5,7 +5,8 @@ A test is left to `make test-all` by its folder or by the mark `rest` with a rea
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
@@ -26,7 +27,7 @@ FOLDERS = {
 SHORTER_BY = 4
 NAMES = {DAILY: "make test", REST: "the rest of make test-all"}
 OUTCOMES = ("passed", "failed", "error", "skipped")
-LEFT_OUT = pytest.StashKey[dict[str, str]]()
+REASONS = pytest.StashKey[dict[str, str | None]]()
 
 Shortened = TypeVar("Shortened", bound=Callable[..., object])
 _chosen = ALL
@@ -50,14 +51,13 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the tests of the other part out."""
-    reasons = {item.nodeid: reason for item in items if (reason := find_reason(item))}
-    config.stash[LEFT_OUT] = reasons
+    reasons = config.stash[REASONS] = {item.nodeid: find_reason(item) for item in items}
     if place := config.getoption("list_rest"):
-        place.write_text("".join(f"{line}\n" for line in write_list(items)), "utf-8")
+        place.write_text("".join(f"{line}\n" for line in write_list(reasons)), "utf-8")
     if _chosen == ALL:
         return
-    kept = [item for item in items if is_wanted(item, reasons)]
-    config.hook.pytest_deselected(items=[item for item in items if not is_wanted(item, reasons)])
+    kept = [item for item in items if is_wanted(item, reasons[item.nodeid])]
+    config.hook.pytest_deselected(items=[item for item in items if not is_wanted(item, reasons[item.nodeid])])
     items[:] = kept
 
 
@@ -70,11 +70,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.line(f"{NAMES[_chosen]}: {counts}")
 
 
-def is_wanted(item: pytest.Item, reasons: dict[str, str]) -> bool:
+def is_wanted(item: pytest.Item, reason: str | None) -> bool:
     """Tell whether the chosen part has a test."""
     if _chosen == DAILY:
-        return item.nodeid not in reasons
-    return item.nodeid in reasons or is_shortened(item)
+        return reason is None
+    return reason is not None or is_shortened(item)
+
+
+def is_whole(config: pytest.Config) -> bool:
+    """Tell whether all tests were collected for this run, whichever part of them is run."""
+    return config.args == config.getini("testpaths") and not config.option.keyword and not config.option.markexpr
 
 
 def is_daily() -> bool:
@@ -87,6 +92,11 @@ def how_many(usual: int, *, long: int | None = None) -> int:
     if LONG:
         return usual if long is None else long
     return max(1, usual // SHORTER_BY) if is_daily() else usual
+
+
+def has_long_form(file: Path) -> bool:
+    """Tell whether the tests of a file do more with OPENSLOT_LONG."""
+    return re.search(r"import .*\bLONG\b|\bhow_many\([^)]*long=", file.read_text("utf-8")) is not None
 
 
 def shortened(helper: Shortened) -> Shortened:
@@ -118,15 +128,12 @@ def is_shortened(item: pytest.Item) -> bool:
     return any(getattr(names.get(name), "is_shortened", False) for name in called)
 
 
-def write_list(items: Iterable[pytest.Item]) -> Iterator[str]:
+def write_list(reasons: Mapping[str, str | None]) -> Iterator[str]:
     """Write which tests only `make test-all` runs, and why: one line for a file of which `make test` runs none."""
-    of_file = groupby(sorted(items, key=lambda each: each.nodeid), key=lambda each: each.nodeid.partition("::")[0])
-    for path, group in of_file:
-        reasons: dict[str, set[str | None]] = {}
-        for item in group:
-            reasons.setdefault(item.nodeid.partition("[")[0], set()).add(find_reason(item))
-        found = set().union(*reasons.values())
-        if len(found) == 1:
-            yield from (f"{path}: {reason}" for reason in found if reason)
+    for path, names in groupby(sorted(reasons), key=lambda name: name.partition("::")[0]):
+        of_tests = {name.partition("[")[0]: reasons[name] for name in names}
+        found = set(of_tests.values())
+        if len(found) > 1:
+            yield from (f"{name}: {reason}" for name, reason in of_tests.items() if reason)
         else:
-            yield from (f"{name}: {each}" for name, given in reasons.items() for each in given if each)
+            yield from (f"{path}: {reason}" for reason in found if reason)
