@@ -9,13 +9,13 @@ from playwright.async_api import Browser
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from tests.assistants.support import REDIRECT, ask, register
-from tests.support.browsers import open_as
+from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.peers import serve
 
 PAGE = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s"
 
 
-@pytest.mark.parametrize("scripts", [True, False])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 async def test_the_browser_comes_back_to_the_program_with_a_code(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, scripts: bool, host: str

@@ -95,6 +95,7 @@ async def until_all_is_sent(url: str | None) -> None:
     await connection.close()
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 async def test_a_key_is_rotated_and_retired_while_the_service_runs(
     home: Installation, seeded: dict[str, Any], receiver: Receiver
 ) -> None:
@@ -149,6 +150,7 @@ def test_keys_in_the_setting_are_retired_by_hand(home: Installation) -> None:
     assert sentence(home, "user", "list") == CLOSED
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 def test_a_key_that_is_lost_stops_every_start_until_it_is_given_up(home: Installation) -> None:
     (home.data_dir / KEY_FILE).unlink()
     for command in ("web", "worker", "user list", "serve", "backup create"):
@@ -160,6 +162,7 @@ def test_a_key_that_is_lost_stops_every_start_until_it_is_given_up(home: Install
     assert home.told("user", "list")["total"] == 3
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 def test_where_nothing_was_ever_started_there_is_nothing_to_look_after(empty: Installation) -> None:
     nothing = f"There is no secret key in {empty.data_dir} yet; the first start creates one."
     assert [sentence(empty, "secret", each) for each in ("rotate", "retire")] == [nothing] * 2

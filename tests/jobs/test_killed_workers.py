@@ -13,11 +13,11 @@ from openslot.runtime import open_runtime
 from tests.jobs import probe_worker
 from tests.jobs.probes import Notebook, Poked, wired
 from tests.support.forked import Forked
-from tests.support.parts import LONG
+from tests.support.parts import LONG, how_many
 
 pytestmark = pytest.mark.own_database
 
-THINGS, NOTES, KILLS = 20, 6, 8
+THINGS, NOTES, KILLS = 20, 6, how_many(8)
 TAKEN_UP_WITHIN = 30
 if LONG:
     THINGS, NOTES, KILLS = 100, 10, 100

@@ -29,6 +29,12 @@ ARGUMENTS = (
 TIMEOUT_MS = 60_000
 """Milliseconds that a page or the browser itself may take on a loaded machine."""
 
+# `tests/web/test_browser.py` and the booking page show in `make test` that pages work without scripts.
+BOTH_WAYS = (
+    pytest.param(True, id="with scripts"),
+    pytest.param(False, id="without scripts", marks=pytest.mark.rest("the same journey without scripts")),
+)
+
 FOCUS = """selector => { const focused = document.activeElement, { outlineStyle } = getComputedStyle(focused);
   return { isBody: focused === document.body, isThere: focused.matches(selector), outlineStyle }; }"""
 

@@ -27,7 +27,7 @@ FOLDERS = {
 SHORTER_BY = 4
 NAMES = {DAILY: "make test", REST: "the rest of make test-all"}
 OUTCOMES = ("passed", "failed", "error", "skipped")
-REASONS = pytest.StashKey[dict[str, str | None]]()
+REASONS = pytest.StashKey[Mapping[str, str | None]]()
 
 Shortened = TypeVar("Shortened", bound=Callable[..., object])
 _chosen = ALL

@@ -13,7 +13,7 @@ from openslot.core.work import Runtime
 from openslot.schedules import operations as changes
 from openslot.schedules.models import HolidayCalendar, Schedule, TimeRange
 from openslot.schedules.rules import version_of
-from tests.support.browsers import open_as
+from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.host import Book
 from tests.support.page_checks import CHECKED, PHONE, WIDE, check_pages, unfold
 from tests.web.availability.conftest import read_schedule
@@ -154,7 +154,7 @@ async def test_hours_are_changed_by_keyboard_and_told(
     assert faults == []
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_host_sets_hours_dates_and_time_away_and_asks_why(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, schedule: Schedule, *, scripts: bool
 ) -> None:
@@ -210,7 +210,7 @@ async def test_hours_are_added_by_the_server_if_the_script_that_changes_rows_doe
     await expect(page.get_by_role("textbox", name="Saturday, From")).to_have_count(1)
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_new_user_takes_the_first_steps(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, *, scripts: bool
 ) -> None:

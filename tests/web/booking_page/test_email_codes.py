@@ -9,6 +9,7 @@ from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.wait_list.operations import entry_token
 from tests.bookings.conftest import offer
+from tests.support.browsers import BOTH_WAYS
 from tests.support.email_codes import count_codes, read_code
 from tests.support.host import open_session
 from tests.support.page_checks import OVERFLOW
@@ -27,7 +28,7 @@ async def proven(runtime: Runtime, host: User) -> EventType:
     return await offer(runtime, host, "proven", requires_email_verification=True, questions=QUESTIONS[:2])
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_book_with_the_code(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, proven: EventType, *, scripts: bool
 ) -> None:

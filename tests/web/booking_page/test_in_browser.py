@@ -12,7 +12,7 @@ from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from tests.bookings.conftest import offer
-from tests.support.browsers import open_page, tab_to
+from tests.support.browsers import BOTH_WAYS, open_page, tab_to
 from tests.support.page_checks import OVERFLOW, PHONE, TOO_SMALL
 from tests.web.booking_page.conftest import DEPENDING, PAGE, TEN
 from tests.web.booking_page.visiting import confirm, fill, in_zone, visit
@@ -331,7 +331,7 @@ async def test_a_page_around_it_is_told_ids_and_times_only(
     assert await page.evaluate("() => window.heard") == [["cancelled", times]]
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_request_a_time_and_withdraw_it(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, host: User, *, scripts: bool
 ) -> None:

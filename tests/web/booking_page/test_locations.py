@@ -10,6 +10,7 @@ from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind
 from tests.bookings.conftest import offer
+from tests.support.browsers import BOTH_WAYS
 from tests.support.hostile_text import CORPUS, check_pages
 from tests.support.page import read_page
 from tests.web.booking_page.conftest import filled
@@ -118,7 +119,7 @@ async def test_assistants_read_them(client: httpx2.AsyncClient, talk: EventType)
     assert ids == ["video_link", "phone", "place", "in_person"]
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_an_invitee_chooses_one_in_the_browser(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, talk: EventType, *, scripts: bool
 ) -> None:

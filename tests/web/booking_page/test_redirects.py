@@ -16,6 +16,7 @@ from openslot.event_types.models import EventType
 from openslot.event_types.rules import edition_of, find_event_type_faults, write_redirect
 from tests.bookings.conftest import offer
 from tests.event_types.support import TALK
+from tests.support.browsers import BOTH_WAYS
 from tests.web.booking_page.conftest import PAGE, filled
 from tests.web.booking_page.visiting import fill, in_zone, visit
 
@@ -132,7 +133,7 @@ async def test_the_detail_has_it_and_invitees_do_not_see_it_before(
     assert "shop.example" not in (await client.get(PAGE)).text
 
 
-@pytest.mark.parametrize("has_scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("has_scripts", BOTH_WAYS)
 async def test_browsers_go_there(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, intro: EventType, has_scripts: bool
 ) -> None:

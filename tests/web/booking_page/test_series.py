@@ -11,6 +11,7 @@ from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, RollingWindow
 from tests.bookings.conftest import offer
+from tests.support.browsers import BOTH_WAYS
 from tests.support.page import read_page
 from tests.web.booking_page.conftest import filled
 from tests.web.booking_page.visiting import confirm, fill, visit
@@ -131,7 +132,7 @@ async def test_a_booking_alone_is_cancelled_whatever_is_sent(
     assert await count(runtime, "CANCELLED") == 1
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_visitor_repeats_a_booking_and_cancels_all(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, lesson: EventType, scripts: bool
 ) -> None:

@@ -8,6 +8,7 @@ from playwright.async_api import Browser, Route, expect
 
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
+from tests.support.browsers import BOTH_WAYS
 from tests.web.booking_page.conftest import PAGE, TEN, book, filled
 from tests.web.booking_page.visiting import confirm, fill, in_zone, visit
 
@@ -31,7 +32,7 @@ async def test_a_slot_taken_before_the_form_opens_offers_others(
     assert await runtime.pool.fetchval(f"{BOOKED} and invitee_name = 'Ana Ruiz'") == "2026-03-16 09:00"
 
 
-@pytest.mark.parametrize("with_scripts", [True, False], ids=["scripts", "plain"])
+@pytest.mark.parametrize("with_scripts", BOTH_WAYS)
 async def test_a_slot_taken_under_the_eyes_keeps_what_was_typed(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, intro: EventType, with_scripts: bool
 ) -> None:

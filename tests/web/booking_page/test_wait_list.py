@@ -17,6 +17,7 @@ from openslot.wait_list import operations as wait_list
 from openslot.wait_list.operations import entry_token
 from tests.bookings.conftest import offer
 from tests.integrations.mail.conftest import messages
+from tests.support.browsers import BOTH_WAYS
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.wait_list import (
@@ -131,7 +132,7 @@ async def test_what_was_typed_is_shown_again_with_what_is_wrong(
     assert late.status_code == 429
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_wait_confirm_and_book(
     browser: Browser,
     client: httpx2.AsyncClient,

@@ -16,7 +16,7 @@ from openslot.core.work import Runtime
 from openslot.exports import operations as exports
 from openslot.people.deletions import advance_deletions
 from tests.integrations.calendars.conftest import Connect
-from tests.support.browsers import open_as
+from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.fake_google import FakeGoogle
@@ -108,7 +108,7 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     assert [fault for fault in faults if not any(each in fault for each in expected)] == []
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_host_connects_a_calendar_and_a_time_closes(
     browser: Browser,
     client: httpx2.AsyncClient,
@@ -193,7 +193,7 @@ async def test_an_export_is_followed_and_downloaded(
     assert faults == []
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_host_deletes_the_account(
     browser: Browser,
     client: httpx2.AsyncClient,

@@ -12,7 +12,7 @@ from openslot.core.work import Runtime
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.sync import sync_connection
 from tests.integrations.mail.conftest import messages
-from tests.support.browsers import open_as
+from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.fake_google import FakeGoogle
@@ -33,7 +33,7 @@ async def go_to_google(page: Page) -> None:
     await page.get_by_label("Email").fill(EMAIL)
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_host_connects_google_and_moves_a_booking_there(
     browser: Browser,
     client: httpx2.AsyncClient,
@@ -78,7 +78,7 @@ async def test_a_host_connects_google_and_moves_a_booking_there(
     assert faults == []
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_host_lets_google_invite(
     browser: Browser,
     client: httpx2.AsyncClient,

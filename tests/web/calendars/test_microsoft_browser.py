@@ -12,13 +12,15 @@ from openslot.bookings.models import BookingRef
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.integrations.calendars.sync import sync_connection
-from tests.support.browsers import open_as
+from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.fake_microsoft import FakeMicrosoft, Mailbox
 from tests.support.fake_microsoft.events import EventChanges, GraphTime
 from tests.support.host import TEN, TWELVE, Book
 from tests.support.microsoft_host import EMAIL, mailbox, microsoft, settings
+
+pytestmark = pytest.mark.rest("the journey with another vendor: Google's is in make test")
 
 __all__ = ["mailbox", "microsoft", "settings"]
 
@@ -45,7 +47,7 @@ def sent_back(microsoft: FakeMicrosoft, client: httpx2.AsyncClient) -> None:
     microsoft.login.sends_to = str(client.base_url).rstrip("/")
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_host_connects_microsoft_and_moves_a_booking_there(
     browser: Browser,
     client: httpx2.AsyncClient,

@@ -11,7 +11,7 @@ from playwright.async_api import Browser, FilePayload, Page, expect
 from openslot.accounts.models import User
 from openslot.conversations.models import MessageDirection, MessageStatus
 from openslot.core.work import Runtime
-from tests.support.browsers import open_as
+from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MONDAY
 from tests.support.contact_imports import bring_in, run_imports, start, upload
 from tests.support.host import Book
@@ -74,7 +74,7 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_host_imports_a_file_and_looks_after_a_contact(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, *, scripts: bool
 ) -> None:

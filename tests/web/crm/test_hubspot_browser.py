@@ -12,12 +12,14 @@ from openslot.core.work import Runtime
 from openslot.crm.models import CrmConnection
 from openslot.event_types.models import Question
 from tests.bookings.conftest import offer
-from tests.support.browsers import open_as
+from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.fake_hubspot import TOKEN, FakeHubSpot
 from tests.support.host import ELEVEN, TWELVE, Book, cancel, move
 from tests.support.page_checks import CHECKED, check_pages
+
+pytestmark = pytest.mark.rest("the journey with a vendor: Google's is in make test")
 
 LONG = "What would you like to talk about, and what have you tried so far to make it work without us?"
 
@@ -70,7 +72,7 @@ async def connect_on_page(page: Page, token: str) -> None:
     await page.get_by_role("button", name="Connect", exact=True).click()
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_host_connects_hubspot_and_follows_bookings_there(
     browser: Browser,
     client: httpx2.AsyncClient,

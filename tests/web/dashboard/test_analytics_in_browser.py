@@ -8,14 +8,14 @@ from playwright.async_api import Browser, expect
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.support.browsers import open_as
+from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MovingClock
 from tests.support.host import TEN, Book
 
 WIDTH = "one => one.getBoundingClientRect().width"
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_day_tells_its_values(
     browser: Browser,
     client: httpx2.AsyncClient,

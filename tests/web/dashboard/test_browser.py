@@ -16,7 +16,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.bookings.support import book as ask_for
-from tests.support.browsers import open_as
+from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.forms import NOBODY
@@ -120,7 +120,7 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     assert [fault for fault in faults if "400 (Bad Request)" not in fault and "404 (Not Found)" not in fault] == []
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_host_moves_a_booking_and_cancels_it(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book, *, scripts: bool
 ) -> None:
@@ -242,7 +242,7 @@ async def test_the_palette_finds_a_person_while_typing_and_asks_once(
     assert faults == []
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_host_cancels_several_bookings_at_once(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book, *, scripts: bool
 ) -> None:

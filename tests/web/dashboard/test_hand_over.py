@@ -14,7 +14,7 @@ from openslot.bookings.models import Booking
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.bookings.support import AT
-from tests.support.browsers import open_as
+from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MovingClock
 from tests.support.host import As, open_session
 from tests.support.live import connect, serving
@@ -273,7 +273,7 @@ async def test_what_is_over_can_not_be_handed_over(
         assert "This booking is in the past" in read_page(refused).text
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_host_hands_over_in_a_browser(
     *,
     browser: Browser,

@@ -6,7 +6,7 @@ from playwright.async_api import Browser, expect
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.support.browsers import open_as
+from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.host import Book
 
 PREFERENCES = "/settings/preferences"
@@ -63,7 +63,7 @@ async def test_the_way_back_leads_to_no_other_site(member: httpx2.AsyncClient) -
         assert (await member.post(PREFERENCES, data={"theme": "dark", "back": back})).headers["location"] == "/"
 
 
-@pytest.mark.parametrize("has_scripts", [True, False])
+@pytest.mark.parametrize("has_scripts", BOTH_WAYS)
 async def test_the_menu_changes_theme_and_language_at_every_width(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, has_scripts: bool
 ) -> None:

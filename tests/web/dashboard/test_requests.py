@@ -14,7 +14,7 @@ from openslot.event_types.models import Location, LocationKind
 from tests.bookings.conftest import offer
 from tests.bookings.support import book as ask
 from tests.integrations.mail.conftest import messages, part
-from tests.support.browsers import open_as, open_page
+from tests.support.browsers import BOTH_WAYS, open_as, open_page
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.host import ELEVEN, TEN, TWELVE
@@ -93,7 +93,7 @@ async def read_answer(runtime: Runtime, asked: Booking) -> EmailMessage:
     return answered
 
 
-@pytest.mark.parametrize("has_scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("has_scripts", BOTH_WAYS)
 async def test_a_host_answers_in_the_list_and_by_the_link_in_the_mail(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, clock: MovingClock, has_scripts: bool
 ) -> None:

@@ -24,7 +24,7 @@ from openslot.event_types import links
 from openslot.event_types.models import EventType, Location, LocationKind, Question, QuestionKind
 from openslot.messaging.connection_models import ConnectionChannel
 from openslot.web.dashboard.event_types.preview import PREVIEWS
-from tests.support.browsers import open_as
+from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MONDAY
 from tests.support.host import Book
 from tests.support.messaging import insert_number
@@ -177,7 +177,7 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     assert [fault for fault in faults if not re.search("status of (400|409|429) ", fault)] == []
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_host_makes_moves_and_archives_an_event_type(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, *, scripts: bool
 ) -> None:

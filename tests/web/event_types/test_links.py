@@ -13,7 +13,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types import links
 from openslot.event_types.models import EventType, HostLink
-from tests.support.browsers import open_as
+from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MONDAY
 from tests.web.event_types.conftest import offer, read_faults
 
@@ -119,7 +119,7 @@ async def test_many_links_have_pages(
     assert "make it private" in first
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_link_in_a_browser_from_its_creation_to_its_end(
     browser: Browser,
     client: httpx2.AsyncClient,

@@ -12,7 +12,7 @@ from openslot.accounts.models import Role
 from openslot.core.work import Runtime
 from openslot.web.organization.current import COOKIE
 from tests.integrations.mail.conftest import messages
-from tests.support.browsers import open_as
+from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.host import Book
@@ -124,7 +124,7 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_from_a_token_to_a_removed_user_and_the_invitees_mail(
     browser: Browser,
     client: httpx2.AsyncClient,

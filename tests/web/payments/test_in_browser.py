@@ -10,7 +10,7 @@ from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from tests.integrations.mail.conftest import messages
 from tests.payments.support import book_and_pay, money, tick
-from tests.support.browsers import open_as, open_page
+from tests.support.browsers import BOTH_WAYS, open_as, open_page
 from tests.support.clocks import MovingClock
 from tests.support.fake_stripe import Books
 from tests.support.page import read_page
@@ -93,7 +93,7 @@ async def test_from_another_site_the_checkout_opens_in_the_whole_window_and_lead
     assert "€49.00 paid" in read_page(managed).text
 
 
-@pytest.mark.parametrize("has_scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("has_scripts", BOTH_WAYS)
 async def test_expired_and_booked_again(
     browser: Browser,
     client: httpx2.AsyncClient,
@@ -123,7 +123,7 @@ async def test_expired_and_booked_again(
     assert [each["payment_status"] for each in books.list("checkout.session")].count("paid") == 1
 
 
-@pytest.mark.parametrize("has_scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("has_scripts", BOTH_WAYS)
 async def test_refunded_in_part_and_then_the_rest(
     browser: Browser,
     client: httpx2.AsyncClient,

@@ -11,6 +11,7 @@ from openslot.access.two_factor import code_at, step_of
 from openslot.accounts.models import User
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
+from tests.support.browsers import BOTH_WAYS
 from tests.support.clocks import MovingClock
 from tests.support.oidc_provider import FakeProvider
 from tests.support.page_checks import CHECKED, check_pages
@@ -65,7 +66,7 @@ async def sign_out(page: Page) -> None:
     await page.wait_for_url("**/login")
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_user_turns_it_on_signs_in_both_ways_and_turns_it_off(
     browser: Browser,
     client: httpx2.AsyncClient,
@@ -162,7 +163,7 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     await check_pages(page, visit(page, runtime, host), "security")
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_user_signs_in_through_the_provider(
     browser: Browser,
     client: httpx2.AsyncClient,

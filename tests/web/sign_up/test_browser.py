@@ -9,7 +9,7 @@ from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.support.browsers import open_as
+from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.host import open_session
 from tests.support.page_checks import CHECKED, check_pages
 from tests.support.passwords import PASSWORD
@@ -45,7 +45,7 @@ async def sign_in(page: Page, email: str, password: str) -> None:
     await page.get_by_role("button", name="Sign in").click()
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_forgotten_password_is_replaced_by_the_mail_in_the_mailbox(
     browser: Browser, client: httpx2.AsyncClient, user: User, read_mail: ReadMail, *, scripts: bool
 ) -> None:
@@ -64,7 +64,7 @@ async def test_a_forgotten_password_is_replaced_by_the_mail_in_the_mailbox(
     assert faults == []
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_somebody_signs_up_verifies_the_address_and_is_signed_in(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, read_mail: ReadMail, *, scripts: bool
 ) -> None:

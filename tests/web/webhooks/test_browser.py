@@ -12,7 +12,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.crm import operations as crms
 from openslot.crm.models import CrmWanted
-from tests.support.browsers import open_as
+from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.messaging import insert_number
@@ -147,7 +147,7 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_host_writes_a_follow_up_tries_it_and_saves_it(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, *, scripts: bool
 ) -> None:
@@ -174,7 +174,7 @@ async def test_a_host_writes_a_follow_up_tries_it_and_saves_it(
     assert faults == []
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_host_gives_the_page_a_face(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, tmp_path: Path, *, scripts: bool
 ) -> None:

@@ -9,7 +9,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.support.browsers import open_as
+from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import real_clock as clock
 from tests.support.effects import working
 from tests.support.receiver import Received, Receiver
@@ -24,7 +24,7 @@ def verify(secret: str, got: Received) -> Any:
     return Webhook(secret).verify(got.body, got.headers)
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_make_a_webhook_receive_a_signed_test_lose_events_and_replay_them(
     browser: Browser,
     client: httpx2.AsyncClient,
