@@ -30,7 +30,7 @@ def is_signed(manifest: Manifest, keys: tuple[str, ...]) -> bool:
 
 
 def check_signature(settings: Settings, backup: Backup) -> Signed:
-    """Refuse a backup that was changed, or that no key here or in it has signed; return what was signed."""
+    """Refuse a backup that was changed, or that no key here has signed, or, without one, in it; return what was."""
     keys = _find_keys(settings, backup)
     if not keys:
         raise StartupError(
@@ -39,7 +39,7 @@ def check_signature(settings: Settings, backup: Backup) -> Signed:
             "command with --unverified. Nothing was changed."
         )
     if not is_signed(backup.manifest, keys):
-        raise StartupError(f"{backup.path} {_say_why(settings, backup)} Nothing was changed.")
+        raise StartupError(f"{backup.path} {_say_why(settings)} Nothing was changed.")
     return "data" if backup.manifest.format == 1 else "everything"
 
 
@@ -50,21 +50,32 @@ def _signed_text(manifest: Manifest) -> bytes:
 
 
 def _find_keys(settings: Settings, backup: Backup) -> tuple[str, ...]:
-    """Return the keys that the restored service will have, except those that were here by chance."""
+    """Return the keys of this machine; only if it has none, those that the backup brings."""
     if settings.secret_key is not None:
         return load_secrets(settings.secret_key, settings.data_dir).keys
-    if backup.secret_key is not None:
-        return tuple(backup.secret_key.split())
     path = settings.data_dir / KEY_FILE
-    return tuple(read_keys(path)) if path.exists() else ()
+    if path.exists():
+        return tuple(read_keys(path))
+    return tuple(backup.secret_key.split()) if backup.secret_key is not None else ()
 
 
-def _say_why(settings: Settings, backup: Backup) -> str:
-    if settings.secret_key is None and backup.secret_key is not None:
-        return "was changed after it was created: the secret key in it has not signed it as it is."
-    here = "in OPENSLOT_SECRET_KEY" if settings.secret_key is not None else f"in {settings.data_dir / KEY_FILE}"
+def _say_why(settings: Settings) -> str:
+    path = settings.data_dir / KEY_FILE
+    if settings.secret_key is not None:
+        return _say_of_others(
+            "in OPENSLOT_SECRET_KEY",
+            "set OPENSLOT_SECRET_KEY to your key, a comma and the key of the installation that created it. If that "
+            "key is lost and you trust the file,",
+        )
+    if path.exists():
+        return _say_of_others(
+            f"in {path}", f"move {path} away if this installation was never used, or, if you trust the backup,"
+        )
+    return "was changed after it was created: the secret key in it has not signed it as it is."
+
+
+def _say_of_others(here: str, advice: str) -> str:
     return (
         f"was changed after it was created, or another secret key has signed it: no key {here} has. In the second "
-        "case, set OPENSLOT_SECRET_KEY to your key, a comma and the key of the installation that created it. If that "
-        "key is lost and you trust the file, repeat the command with --unverified."
+        f"case, {advice} repeat the command with --unverified."
     )

@@ -78,6 +78,26 @@ async def test_the_key_in_a_backup_does_not_replace_that_of_the_setting(backup: 
     await check_refused(replace(elsewhere, secret_key=ANOTHER), backup, "no key in OPENSLOT_SECRET_KEY has")
 
 
+async def test_the_key_in_a_backup_does_not_replace_that_of_the_machine(backup: Backup, elsewhere: Settings) -> None:
+    path = elsewhere.data_dir / KEY_FILE
+    path.parent.mkdir()
+    path.write_text(f"{OURS}\n")
+    forged = rewrite(backup, backup.manifest, secret_key=ANOTHER)
+    forged = rewrite(backup, sign(forged.manifest, (ANOTHER,)), secret_key=ANOTHER)
+
+    await check_refused(elsewhere, forged, f"no key in {path} has.* move {path} away if .* never used.* --unverified")
+    assert path.read_text() == f"{OURS}\n"
+    assert (await restored(elsewhere, backup, unverified=True)).signed == "nothing"
+    assert path.read_text() == f"{backup.secret_key}{OURS}\n"
+
+
+async def test_a_backup_of_the_machine_itself_is_restored_with_its_key(backup: Backup, elsewhere: Settings) -> None:
+    (elsewhere.data_dir).mkdir()
+    (elsewhere.data_dir / KEY_FILE).write_text(f"{OURS}\n{backup.secret_key}")
+
+    assert (await restored(elsewhere, backup)).signed == "everything"
+
+
 async def test_without_any_key_a_backup_is_restored_only_if_the_operator_says_so(
     backup: Backup, elsewhere: Settings
 ) -> None:
