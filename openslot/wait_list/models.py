@@ -2,6 +2,7 @@
 
 from datetime import date, datetime
 from enum import StrEnum
+from typing import NamedTuple
 from uuid import UUID
 
 from msgspec import Struct
@@ -101,6 +102,13 @@ class Waiting(Struct, frozen=True, kw_only=True):
     @property
     def which(self) -> BySlug:
         return BySlug(self.event_type.owner_id, self.event_type.slug, self.entry.minutes)
+
+
+class WaitPlace(NamedTuple):
+    """A place in the order of those who wait for a host."""
+
+    created_at: datetime
+    entry_id: UUID
 
 
 class FoundEntry(Struct, frozen=True, kw_only=True):

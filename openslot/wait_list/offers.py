@@ -19,7 +19,7 @@ from openslot.event_types.rules import is_offered
 from openslot.jobs.each import serve_each
 from openslot.wait_list import rules, store
 from openslot.wait_list.events import WaitListAccepted, WaitListOffered, WaitListOfferEnded
-from openslot.wait_list.models import Offer, OfferState, Waiting, WaitListEntry
+from openslot.wait_list.models import Offer, OfferState, Waiting, WaitListEntry, WaitPlace
 
 MAX_LOOKED_AT, MAX_READS = 50, 10
 """How many entries are looked at, and how many days of a calendar are read, while a host is locked."""
@@ -29,7 +29,7 @@ class Round(NamedTuple):
     """What was handed out while the host was locked."""
 
     offered: int
-    last: Waiting | None
+    last: WaitPlace | None
     """After whom the next round goes on; None: everybody was looked at."""
 
 
@@ -47,16 +47,14 @@ async def hand_out_freed(work: Work, host_id: UUID, freed: Collection[date]) -> 
 
 
 async def hand_out(
-    work: Work, host_id: UUID, *, days: Collection[date] | None = None, after: Waiting | None = None
+    work: Work, host_id: UUID, *, days: Collection[date] | None = None, after: WaitPlace | None = None
 ) -> Round:
     """Offer what is free to some of those who wait, for these days or for any.
 
     Whoever has waited longest comes first. Those who were offered a time before are not offered it again, nor those
     who booked it and did not pay, or were not confirmed: they wait for another one.
     """
-    waiting = await store.list_waiting(
-        work.db, host_id, now=work.now, days=days, after=after.entry if after else None, limit=MAX_LOOKED_AT
-    )
+    waiting = await store.list_waiting(work.db, host_id, now=work.now, days=days, after=after, limit=MAX_LOOKED_AT)
     earlier = await store.list_offers(work.db, [each.entry.id for each in waiting]) if waiting else {}
     slots: dict[tuple[object, ...], Slots] = {}
     offered: set[str] = set()
@@ -73,7 +71,7 @@ async def hand_out(
                 offered.add(each.address)
                 # What is offered is not open any more.
                 slots.clear()
-        last = each
+        last = WaitPlace(each.entry.created_at, each.entry.id)
     return Round(len(offered), last if len(waiting) == MAX_LOOKED_AT else None)
 
 

@@ -1,10 +1,12 @@
 """What the wait list does because time was freed or has passed: hand it out, and tidy up."""
 
 from collections.abc import Awaitable, Callable
-from datetime import date
+from datetime import date, timedelta
 from functools import partial
 from operator import itemgetter
 from uuid import UUID
+
+from msgspec import Struct
 
 from openslot.accounts.store import lock_host, try_lock_host
 from openslot.availability import claims
@@ -25,8 +27,14 @@ from openslot.jobs.each import serve_each
 from openslot.wait_list import offers, operations, rules, store
 from openslot.wait_list.errors import EntryNotFound
 from openslot.wait_list.events import WaitListOffered
+from openslot.wait_list.models import WaitPlace
+
+Lock = Callable[[Work], Awaitable[bool]]
 
 AT_ONCE = 1000
+MAX_ROUNDS, MAX_ROUNDS_OF_HOST = 200, 20
+"""How many rounds a run of the job has, and how many of them one host can use; each reads up to ten calendar days."""
+TURNS_KEPT_FOR = timedelta(days=1)
 END_UNTOLD = "wait_list.end_untold"
 FREED = (BookingCancelled, BookingRescheduled, BookingDeclined, BookingLapsed, BookingWithdrawn)
 
@@ -53,7 +61,8 @@ async def hand_out(work: Work, effect: Effect) -> Outcome:
     """Hand out what was freed of a host's time."""
     if effect.tenant_id is None:
         return Skipped("it belongs to no host")
-    await _hand_out_of(work.runtime, partial(_lock, host_id=effect.tenant_id), effect.tenant_id)
+    lock = partial(_lock, host_id=effect.tenant_id)
+    await _hand_out_of(work.runtime, lock, effect.tenant_id, after=None, rounds=_Rounds(MAX_ROUNDS_OF_HOST))
     return Done()
 
 
@@ -76,15 +85,33 @@ async def end_untold(work: Work, effect: Effect) -> Outcome:
 
 
 async def hand_out_all(work: Work) -> str:
-    """End offers whose time is over, and offer what is free, one host after the other."""
+    """End offers whose time is over, and offer what is free, one host after the other; the next run goes on."""
     hosts = await store.list_hosts(work.db, now=work.now, limit=AT_ONCE)
-    made = await serve_each(work, HAND_OUT, hosts, partial(_try_to_hand_out, work.runtime), key=itemgetter(0))
+    take_turn = partial(_take_turn, work, _Rounds(MAX_ROUNDS))
+    made = await serve_each(work, HAND_OUT, hosts, take_turn, key=itemgetter(0))
     return f"{sum(made.results)} times offered"
 
 
-async def _try_to_hand_out(runtime: Runtime, host: tuple[UUID, int]) -> int:
-    """Hand out one host's time, unless someone is changing it: the next run comes soon."""
-    return await _hand_out_of(runtime, lambda work: try_lock_host(work.db, host[1]), host[0])
+class _Rounds(Struct):
+    """How many rounds may still begin."""
+
+    left: int
+
+
+async def _take_turn(work: Work, rounds: _Rounds, host: tuple[UUID, int]) -> int:
+    """Hand out one host's time from where the last run stopped, unless someone is changing it."""
+    if not rounds.left:
+        return 0
+    host_id, no = host
+    after = await store.begin_turn(work.db, host_id, now=work.now)
+    lock = partial(_try_lock, no=no)
+    handed = await _hand_out_of(work.runtime, lock, host_id, after=after, rounds=rounds)
+    await store.end_turn(work.db, host_id, handed.last)
+    return handed.offered
+
+
+async def _try_lock(work: Work, *, no: int) -> bool:
+    return await try_lock_host(work.db, no)
 
 
 async def _lock(work: Work, *, host_id: UUID) -> bool:
@@ -92,20 +119,24 @@ async def _lock(work: Work, *, host_id: UUID) -> bool:
     return True
 
 
-async def _hand_out_of(runtime: Runtime, lock: Callable[[Work], Awaitable[bool]], host_id: UUID) -> int:
-    """Hand out one host's time in rounds, so that the host is never locked for long."""
-    offered, last = 0, None
-    while True:
+async def _hand_out_of(
+    runtime: Runtime, lock: Lock, host_id: UUID, *, after: WaitPlace | None, rounds: _Rounds
+) -> offers.Round:
+    """Hand out one host's time in a few rounds, so that the host is never locked for long."""
+    offered, last = 0, after
+    for number in range(min(rounds.left, MAX_ROUNDS_OF_HOST)):
+        rounds.left -= 1
         async with runtime.transaction(SYSTEM) as work:
             if not await lock(work):
-                return offered
-            if last is None:
+                break
+            if number == 0:
                 await offers.end_over(work, host_id)
                 await store.wait_again(work.db, host_id)
             handed = await offers.hand_out(work, host_id, after=last)
         offered, last = offered + handed.offered, handed.last
         if last is None:
-            return offered
+            break
+    return offers.Round(offered, last)
 
 
 async def tidy(work: Work) -> str:
@@ -122,6 +153,7 @@ async def tidy(work: Work) -> str:
     removed = await repeat(
         lambda limit: store.delete_over(work.db, before=before, asked_before=asked_before, limit=limit)
     )
+    await store.delete_turns(work.db, before=work.now - TURNS_KEPT_FOR)
     return f"{removed} entries removed"
 
 

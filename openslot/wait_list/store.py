@@ -19,6 +19,7 @@ from openslot.wait_list.models import (
     OfferState,
     Waiting,
     WaitListEntry,
+    WaitPlace,
 )
 
 ENTRIES = Rows(WaitListEntry, "wait_list_entries w", prefix="w_")
@@ -72,10 +73,13 @@ select {OFFERS.columns}, {ENTRIES.columns}, {EVENT_TYPES.columns}, lower(w.email
 from wait_list_offers o join wait_list_entries w on w.id = o.entry_id join event_types e on e.id = w.event_type_id
 where o.host_id = $1 and o.state = 'offered'"""
 LIST_HOSTS = """
-select u.id, u.no from users u where u.id in (
+select u.id, u.no from users u left join wait_list_turns t on t.host_id = u.id where u.id in (
     select host_id from wait_list_entries where state = 'waiting' and until > $1
     union select host_id from wait_list_offers where state = 'offered')
-order by random() limit $2"""
+order by t.looked_at nulls first, u.no limit $2"""
+BEGIN_TURN = """
+insert into wait_list_turns (host_id, looked_at) values ($1, $2)
+on conflict (host_id) do update set looked_at = excluded.looked_at returning created_at, entry_id"""
 LISTED = f"""
 with found as (
     select * from wait_list_entries where event_type_id = $1 and host_id = $2 and state = 'waiting' and until > $3)
@@ -199,11 +203,11 @@ async def list_waiting(
     *,
     now: datetime,
     days: Collection[date] | None,
-    after: WaitListEntry | None,
+    after: WaitPlace | None,
     limit: int,
 ) -> list[Waiting]:
     """List some of those who wait for a host, for these days or for any, who have waited longest first."""
-    place = (after.created_at, after.id) if after else (None, None)
+    place = after or (None, None)
     rows = await db.fetch(LIST_WAITING, host_id, now, limit, list(days) if days is not None else None, *place)
     return [_read_waiting(row) for row in rows]
 
@@ -233,8 +237,20 @@ async def list_offers(db: Db, entry_ids: Sequence[UUID]) -> dict[UUID, list[Offe
 
 
 async def list_hosts(db: Db, *, now: datetime, limit: int) -> list[tuple[UUID, int]]:
-    """List hosts for whom somebody waits; if there are more than the limit, they take turns by chance."""
+    """List hosts for whom somebody waits; first those at whom the job has not looked for longest."""
     return [(row["id"], row["no"]) for row in await db.fetch(LIST_HOSTS, now, limit)]
+
+
+async def begin_turn(db: Db, host_id: UUID, *, now: datetime) -> WaitPlace | None:
+    """Note that the job looks at a host, and return where it stopped the last time; None: begin with the first."""
+    row = await db.fetchrow(BEGIN_TURN, host_id, now)
+    return WaitPlace(row["created_at"], row["entry_id"]) if row and row["entry_id"] else None
+
+
+async def end_turn(db: Db, host_id: UUID, place: WaitPlace | None) -> None:
+    """Keep where the job goes on with a host."""
+    statement = "update wait_list_turns set created_at = $2, entry_id = $3 where host_id = $1"
+    await db.execute(statement, host_id, *(place or (None, None)))
 
 
 async def list_entries(
@@ -251,6 +267,11 @@ async def list_entries(
 
 async def delete_of_host(db: Db, host_id: UUID) -> int:
     return count_of(await db.execute("delete from wait_list_entries where host_id = $1", host_id))
+
+
+async def delete_turns(db: Db, *, before: datetime) -> None:
+    """Forget the turns of hosts at whom the job has no reason to look any more."""
+    await db.execute("delete from wait_list_turns where looked_at < $1", before)
 
 
 async def delete_over(db: Db, *, before: datetime, asked_before: datetime, limit: int) -> int:

@@ -12,14 +12,17 @@ from openslot.bookings.models import Booking, BookingRef
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
-from openslot.wait_list import offers
+from openslot.wait_list import offers, reactions
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
+from tests.support.two_factor import add_host
 from tests.support.wait_list import (
     NINE,
     TUESDAY,
     book_day,
     find_wait_list_faults,
+    hand_out,
+    offer_day,
     tell_offered,
     wait_for,
 )
@@ -124,3 +127,41 @@ async def test_each_round_of_the_job_looks_at_a_bounded_number(
     assert offered[:2] == [("n0", "offered"), ("n1", "offered")]
     assert len(offered) == 18, "one for each weekday"
     assert await find_wait_list_faults(runtime) == {}
+
+
+async def test_a_run_of_the_job_has_few_rounds_and_the_next_one_goes_on(
+    runtime: Runtime, clock: MovingClock, day: EventType, read_days: list[date], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await book_day(runtime, day)
+    (li,) = await wait_for(runtime, day, "li@x.example")
+    await crowd(runtime, li, TUESDAY + timedelta(days=1), people=40, days=40)
+    monkeypatch.setattr(offers, "MAX_LOOKED_AT", 10)
+    monkeypatch.setattr(reactions, "MAX_ROUNDS_OF_HOST", 2, raising=False)
+    offered: list[int] = []
+    for _ in range(4):
+        read_days.clear()
+        clock.pass_time(seconds=60)
+        await hand_out(runtime)
+        assert len(read_days) <= 2 * offers.MAX_READS
+        offered.append(len(await tell_offered(runtime)))
+
+    assert offered[0] < offered[1]
+    assert offered[-1] == sum((TUESDAY + timedelta(days=1 + n)).weekday() < 5 for n in range(40))
+
+
+async def test_hosts_at_whom_the_job_has_not_looked_come_first(
+    runtime: Runtime, clock: MovingClock, day: EventType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = await offer_day(runtime, await add_host(runtime))
+    for each, email in ((day, "li@x.example"), (theirs, "mo@x.example")):
+        await book_day(runtime, each)
+        await wait_for(runtime, each, email)
+    monkeypatch.setattr(reactions, "MAX_ROUNDS", 1, raising=False)
+    turns: list[list[UUID]] = []
+    for _ in range(3):
+        clock.pass_time(seconds=60)
+        await hand_out(runtime)
+        rows = await runtime.pool.fetch("select host_id from wait_list_turns where looked_at = $1", clock.now)
+        turns.append([row["host_id"] for row in rows])
+
+    assert turns == [[day.owner_id], [theirs.owner_id], [day.owner_id]]
