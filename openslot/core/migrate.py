@@ -170,8 +170,9 @@ async def connect(url: str, **settings: str) -> asyncpg.Connection:
     return connection
 
 
-async def has_table(connection: asyncpg.Connection, name: str) -> bool:
-    return bool(await connection.fetchval("select to_regclass('public.' || $1::text) is not null", name))
+async def has_table(db: Db, name: str) -> bool:
+    """Return whether the schema that migrations go to has this table."""
+    return bool(await db.fetchval(HAS_TABLE, name))
 
 
 async def read_clock(connection: Db) -> datetime:
@@ -185,6 +186,7 @@ LOOK_EVERY = 0.1
 TABLES = """
 select relname as name from pg_class c where relnamespace = to_regnamespace(current_schema()) and relkind in ('r', 'p')
 and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e') order by relname"""
+HAS_TABLE = "select to_regclass(format('%I.%I', current_schema(), $1::text)) is not null"
 HAS_LEDGER = """
 select count(*) = 2 from information_schema.columns
 where table_schema = current_schema() and table_name = 'migrations' and column_name in ('name', 'checksum')"""

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from openslot.core.db import Db, Pool, Row, transaction
 from openslot.core.errors import StartupError, Unavailable
+from openslot.core.migrate import has_table
 from openslot.core.secrets import SealBroken, Secrets, name_of, new_key
 from openslot.core.work import Work
 
@@ -146,8 +147,7 @@ async def load_data_keys(pool: Pool, secrets: Secrets, *, now: datetime) -> tupl
 
 async def is_sealed(db: Db) -> bool:
     """Return whether a secret key has been used with this database, which then needs the same one."""
-    has_keys = await db.fetchval("select to_regclass('public.data_keys') is not null")
-    return has_keys and bool(await db.fetchval("select exists (select from data_keys)"))
+    return await has_table(db, "data_keys") and bool(await db.fetchval("select exists (select from data_keys)"))
 
 
 async def opens_all(db: Db, secrets: Secrets) -> bool:

@@ -13,7 +13,7 @@ from openslot.bookings.links import PURPOSE, manage_token, read_manage_token
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.core.ids import SIGNATURE_BYTES, derive, new_id
-from openslot.core.sealing import replace_lost_data_keys
+from openslot.core.sealing import is_sealed, replace_lost_data_keys
 from openslot.core.secrets import KEY_FILE, SealBroken, Secrets, load_secrets, read_key_file, rotate_key_file
 from openslot.core.work import Runtime, system_clock
 from openslot.runtime import open_runtime
@@ -36,6 +36,20 @@ async def test_a_new_installation_signs_with_a_key_of_its_own(runtime: Runtime, 
     assert len(data_key) >= 60
     assert runtime.signer.sign(PURPOSE, BOOKING.bytes) == sign_with(data_key)
     assert not runtime.signer.is_signed(PURPOSE, BOOKING.bytes, sign_with(key))
+
+
+@pytest.mark.own_database
+async def test_a_second_machine_finds_the_keys_in_whatever_schema_the_migrations_have_made(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    async with runtime.pool.acquire() as db:
+        await db.execute("alter schema public rename to elsewhere; create schema public")
+        assert not await is_sealed(db)
+        await db.execute("set search_path = elsewhere")
+        assert await is_sealed(db)
+        with pytest.raises(StartupError, match="The secret key is missing"):
+            load_secrets(None, tmp_path / "second", is_first=not await is_sealed(db))
+        await db.execute("drop schema public; alter schema elsewhere rename to public")
 
 
 async def test_all_who_start_at_once_on_an_empty_database_have_the_same_key(settings: Settings) -> None:
