@@ -123,6 +123,26 @@ FOLDED = {
     "scim/resources.py": "the id of a schema, and the types of addresses",
     "scim/store.py": "the names of attributes",
 }
+# Where folded texts are compared, in these modules or in folders: all of them are words that a standard or we have chosen.
+COMPARED = {
+    "access/door.py": "the scheme of credentials",
+    "agents/codebase.py": "paths and lines of files that are searched",
+    "assistants/door.py": "the scheme of credentials",
+    "assistants/rules.py": "the name of a machine, which must be in lower case",
+    "bookings/schemas.py": "the name of a status in a filter",
+    "calls/api.py": "the name of an outcome in a filter",
+    "cli/agents.py": "the name of a level of agents",
+    "core/outbound/": "the names and fixed words of headers",
+    "core/sources.py": "the names of machines",
+    "event_types/rules.py": "the scheme of a link",
+    "http/": "fixed words of headers",
+    "integrations/calendars/": "the names of properties and codes of errors",
+    "integrations/oauth/client.py": "the kind of a token",
+    "integrations/twilio/signature.py": "the kind of a body, and the name of an algorithm",
+    "scim/": "the names of attributes, operations and schemas",
+    "web/booking_page/": "words for yes, and the names of machines",
+    "web/dashboard/branding.py": "the digits of a color",
+}
 # What is called like somebody's name and identifies nobody.
 SEARCHED = {("web/admin/organizations.py", "f'{each.organization.name} {each.organization.slug}'")}
 
@@ -149,6 +169,44 @@ def test_who_somebody_is_is_folded_by_the_database_alone() -> None:
     assert sorted(each for each in folded if not may_fold(*each)) == []
     assert FOLDED.keys() - {module for module, _ in folded} == set(), "these fold nothing any more"
     assert SEARCHED - folded == set(), "these are not folded any more"
+
+
+def find_compared(source: str) -> list[str]:
+    """List the comparisons of which a side is folded, however the texts in them are called."""
+    return [
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Compare)
+        and any(isinstance(each, ast.Attribute) and each.attr in FOLDS for each in ast.walk(node))
+    ]
+
+
+def may_compare(module: str, comparison: str) -> bool:
+    """Tell whether a module may compare folded texts: none of them is called like somebody, and there is a reason."""
+    if NAMES_SOMEBODY.search(comparison):
+        return any(module == place and text in comparison for place, text in SEARCHED)
+    return module.startswith(tuple(COMPARED))
+
+
+def test_folded_texts_are_compared_only_where_they_name_nobody() -> None:
+    sources = {str(path.relative_to(PACKAGE)): path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
+    compared = {(module, text) for module, source in sources.items() for text in find_compared(source)}
+    assert sorted(each for each in compared if not may_compare(*each)) == []
+    unused = {place for place in COMPARED if not any(module.startswith(place) for module, _ in compared)}
+    assert unused == set(), "these compare nothing any more"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "found = next(each for each in usable if (each.organization_slug or OWN) == named.lower())",
+        "if named.casefold() in {each.email for each in usable}: ...",
+        "is_same = 'a' < given.upper() != owner",
+    ],
+)
+def test_a_comparison_is_recognized_by_either_side(source: str) -> None:
+    (comparison,) = find_compared(source)
+    assert not may_compare("core/outbound/client.py", comparison)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from openslot.accounts.models import User
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer
 from openslot.core.errors import Invalid
+from openslot.core.folding import find_each
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.accounts import list_accounts
@@ -57,12 +58,12 @@ async def set_price(
 
 
 async def _find_account(work: Work, host: User, named: str) -> UUID:
-    usable = await list_accounts(work, host.id)
-    found = next((each for each in usable if (each.organization_slug or OWN) == named.lower()), None)
-    if found is None:
-        known = ", ".join(each.organization_slug or OWN for each in usable) or "none is connected"
+    usable = {each.organization_slug or OWN: each.id for each in await list_accounts(work, host.id)}
+    found = await find_each(work.db, [named], usable)
+    if not found:
+        known = ", ".join(usable) or "none is connected"
         raise Invalid(f"{host.email} can't be paid to {named}. Accounts: {known}")
-    return found.id
+    return found[named]
 
 
 def _read_price(now: Money | None, amount: int | None, currency: str | None, *, is_free: bool) -> Money | None:
