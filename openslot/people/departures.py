@@ -291,7 +291,8 @@ async def preview(work: Work, organization: Organization, emails: list[str]) -> 
     chosen = [member for member in listed if member.active]
     if emails:
         wanted = await find_each(work.db, emails, {member.user.email: member for member in chosen})
-        chosen = [member for member in chosen if member in wanted.values()]
+        wanted_ids = {member.id for member in wanted.values()}
+        chosen = [member for member in chosen if member.id in wanted_ids]
     released = await store.count_released(work.db, [member.user.id for member in chosen], now=work.now)
     departed, before = await store.count_departures(work.db, organization.id, since=work.now - WITHIN)
     shown = []

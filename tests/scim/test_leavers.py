@@ -2,6 +2,9 @@
 
 import asyncio
 from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -283,6 +286,35 @@ async def test_a_preview_tells_what_would_be_cancelled_and_changes_nothing(
     assert [each.is_held for each in everyone] == [False] * 5 + [True] * 2
     assert await statuses(runtime, mara) == ["CONFIRMED"]
     assert await is_open(runtime, mara)
+
+
+async def test_a_preview_of_many_compares_each_member_once(
+    runtime: Runtime, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    class Known(dict[str, Any]):
+        def values(self) -> Any:
+            asked.append(self)
+            return super().values()
+
+    async def list_many(*_: object, **__: object) -> list[Any]:
+        return [
+            SimpleNamespace(
+                id=n, active=True, is_managed=False, user=SimpleNamespace(id=uuid4(), email=f"{n}@x.example", name="X")
+            )
+            for n in range(50)
+        ]
+
+    async def find_all(_: object, emails: list[str], known: dict[str, Any]) -> Known:
+        return Known({each: known[each] for each in emails})
+
+    monkeypatch.setattr(departures.members, "list_members", list_many)
+    monkeypatch.setattr(departures, "find_each", find_all)
+    shown = await departures.preview(runtime.work(OPERATOR), organization, [f"{n}@x.example" for n in range(40)])
+
+    assert len(shown) == 40
+    assert len(asked) == 1
 
 
 async def test_no_one_takes_a_strangers_bookings_by_ending_an_invitation(
