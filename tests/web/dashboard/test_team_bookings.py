@@ -11,6 +11,7 @@ import pytest
 from openslot.accounts import members
 from openslot.accounts.models import User
 from openslot.accounts.organizations import get_organization
+from openslot.bookings import agenda_store
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingRef
 from openslot.core.actor import OPERATOR
@@ -114,6 +115,17 @@ async def test_an_owner_has_what_colleagues_host_only_where_it_is_asked_for(
     # Neither view counts what it does not show.
     assert "Download CSV" not in (await member.get("/bookings?view=cancelled")).text
     assert "Download CSV" in (await member.get("/bookings?view=cancelled&hosts=teams")).text
+
+
+async def test_a_bounded_number_of_what_colleagues_host_is_looked_at(runtime: Runtime, booking: Booking) -> None:
+    counted = [
+        await runtime.pool.fetchval(
+            f"select {agenda_store.COLLEAGUES.format(status='CONFIRMED', most=most)}", booking.host_id
+        )
+        for most in (0, 1)
+    ]
+
+    assert counted == [0, 1]
 
 
 async def test_the_list_names_the_team_and_the_other_hosts(
