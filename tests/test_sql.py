@@ -123,7 +123,7 @@ FOLDED = {
     "scim/resources.py": "the id of a schema, and the types of addresses",
     "scim/store.py": "the names of attributes",
 }
-# Where folded texts are compared, in these modules or in folders: all of them are words that a standard or we have chosen.
+# Where folded texts are compared, in these modules and folders: words that a standard or we have chosen.
 COMPARED = {
     "access/door.py": "the scheme of credentials",
     "agents/codebase.py": "paths and lines of files that are searched",
