@@ -21,8 +21,7 @@ where e.owner_id = $1 and e.price is not null and (e.payment_connection_id is nu
 FOLLOW_ORGANIZATION = """
 update event_types e set payment_connection_id = $2, updated_at = $3
 where e.owner_id in (select m.user_id from memberships m where m.organization_id = $1 and m.active)
-  and e.price is not null and e.payment_connection_id in (
-    select o.id from payment_connections o where o.organization_id = $1 and o.disconnected_at is not null)
+  and e.price is not null and e.payment_connection_id = $4
 returning e.owner_id, e.name"""
 NAMING = """
 select e.owner_id, e.name from event_types e
@@ -50,9 +49,9 @@ async def follow_own(db: Db, owner_id: UUID, connection_id: UUID, *, now: dateti
 
 
 async def follow_organization(
-    db: Db, organization_id: UUID, connection_id: UUID, *, now: datetime
+    db: Db, organization_id: UUID, connection_id: UUID, *, in_place_of: UUID, now: datetime
 ) -> list[NamingEventType]:
-    return _read(await db.fetch(FOLLOW_ORGANIZATION, organization_id, connection_id, now))
+    return _read(await db.fetch(FOLLOW_ORGANIZATION, organization_id, connection_id, now, in_place_of))
 
 
 async def list_naming(db: Db, connection_id: UUID) -> list[NamingEventType]:

@@ -33,9 +33,11 @@ async def follow_own(work: Work, account: PaymentAccount, owner_id: UUID) -> Non
     await store.follow_own(work.db, owner_id, account.id, now=work.now)
 
 
-async def follow_organization(work: Work, account: PaymentAccount, organization_id: UUID) -> None:
-    """Name the account of an organization where its members name an earlier one of it, and tell them."""
-    changed = await store.follow_organization(work.db, organization_id, account.id, now=work.now)
+async def follow_organization(work: Work, account: PaymentAccount, organization_id: UUID, *, in_place_of: UUID) -> None:
+    """Name the account of an organization where its members name the one that it replaces, and tell them."""
+    changed = await store.follow_organization(
+        work.db, organization_id, account.id, in_place_of=in_place_of, now=work.now
+    )
     await _tell(work, changed, account.name)
 
 

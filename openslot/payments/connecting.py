@@ -86,7 +86,7 @@ async def connect(work: Work, owner: AccountOwner, account: CheckedAccount) -> P
         if known is not None:
             await _end(work, known)
         connection = await _insert(work, owner, account)
-        await _name_in_event_types(work, owner, connection)
+        await _name_in_event_types(work, owner, connection, in_place_of=known)
     if connection.notice_secret is None and can_be_notified(work.runtime.settings):
         await work.plan(
             REGISTER,
@@ -243,13 +243,15 @@ async def _insert(work: Work, owner: AccountOwner, account: CheckedAccount) -> P
     return connection
 
 
-async def _name_in_event_types(work: Work, owner: AccountOwner, connection: PaymentConnection) -> None:
-    """Let event types that named an earlier account of the same owner name this one."""
+async def _name_in_event_types(
+    work: Work, owner: AccountOwner, connection: PaymentConnection, *, in_place_of: PaymentConnection | None
+) -> None:
+    """Let event types name this account: the owner's own, and members' that name the one that it replaces."""
     account = PaymentAccount(id=connection.id, name=name_account(connection))
     if isinstance(owner, User):
         await event_types.follow_own(work, account, owner.id)
-    else:
-        await event_types.follow_organization(work, account, owner.id)
+    elif in_place_of is not None:
+        await event_types.follow_organization(work, account, owner.id, in_place_of=in_place_of.id)
 
 
 async def _end(work: Work, connection: PaymentConnection, *, leaves_open: bool = False) -> None:

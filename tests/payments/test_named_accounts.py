@@ -131,7 +131,7 @@ async def test_leaving_says_that_the_account_is_gone_and_uses_no_other(
     assert await paid_to(runtime, paid) == theirs.id
 
 
-async def test_an_organization_that_disconnects_tells_the_owners_and_its_next_account_is_named(
+async def test_an_organization_that_disconnects_tells_the_owners_who_choose_its_next_account(
     runtime: Runtime, user: User, stranger: User, harbor: Organization
 ) -> None:
     await connect(runtime, harbor)
@@ -147,11 +147,31 @@ async def test_an_organization_that_disconnects_tells_the_owners_and_its_next_ac
     assert [await paid_to(runtime, each) for each in (*paid, other)] == [None] * 3
     assert sorted(await told(runtime)) == [(("Other",), None), (("Paid", "Long"), None)]
     again = await connect(runtime, harbor)
+    assert [await paid_to(runtime, each) for each in (*paid, other)] == [None] * 3
+    assert await told(runtime) == []
+    async with runtime.transaction(OPERATOR) as work:
+        current = await event_types.get_event_type(work, user, paid[0].id)
+        await event_types.change_event_type(work, replace(current, payment_connection_id=again.id))
+    assert [await paid_to(runtime, each) for each in (*paid, other)] == [again.id, None, None]
+    async with runtime.transaction(OPERATOR) as work:
+        assert (await event_types.get_any_event_type(work, free.id)).payment_connection_id is None
+
+
+async def test_an_account_that_takes_the_place_of_another_at_once_is_named_in_its_place(
+    runtime: Runtime, user: User, stranger: User, harbor: Organization
+) -> None:
+    await connect(runtime, harbor)
+    for each in (user, stranger):
+        await join(runtime, harbor, each)
+    paid = [await offer(runtime, user, slug, price=PRICE) for slug in ("paid", "long")]
+    other = await offer(runtime, stranger, "other", price=PRICE)
+    await leave(runtime, harbor, stranger)
+    await told(runtime)
+
+    again = await connect(runtime, harbor)
     assert [await paid_to(runtime, each) for each in (*paid, other)] == [again.id, again.id, None]
     ((names, account),) = await told(runtime)
     assert (sorted(names), account) == (["Long", "Paid"], "Harbor")
-    async with runtime.transaction(OPERATOR) as work:
-        assert (await event_types.get_any_event_type(work, free.id)).payment_connection_id is None
 
 
 async def test_ones_own_next_account_takes_the_place_of_the_one_before_and_of_none(
@@ -206,8 +226,10 @@ class Model:
 
     def connect(self, owner: str, account: UUID, *, names: bool) -> None:
         named_by = self.owner_of.get(self.named) if self.named else None
+        replaced = self.live.get(owner)
         self.owner_of[account], self.live[owner] = owner, account
-        if names and owner in self.usable and (named_by == owner or (named_by is None and owner == "own")):
+        follows = named_by in ("own", None) if owner == "own" else replaced is not None and self.named == replaced
+        if names and owner in self.usable and follows:
             self.named = account
 
     def paid_to(self) -> UUID | None:
