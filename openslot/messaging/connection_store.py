@@ -39,8 +39,15 @@ on conflict (user_id, channel) do update set connection_id = excluded.connection
 FOLLOW = """
 update host_numbers n set connection_id = $1 from messaging_connections c
 where c.id = n.connection_id and c.organization_id = $2 and c.channel = $3 and c.disconnected_at is not null
-  and exists (select from memberships m where m.user_id = n.user_id and m.organization_id = $2 and m.active)
-returning n.user_id"""
+  and exists (select from memberships m where m.user_id = n.user_id and m.organization_id = $2 and m.active)"""
+# Members of its organization who have named a number; who has left it was told then.
+NAMING = """
+select n.user_id from host_numbers n join messaging_connections c on c.id = n.connection_id
+join memberships m on m.user_id = n.user_id and m.organization_id = c.organization_id and m.active
+where c.id = $1 order by n.user_id"""
+JOINED = f"""
+select {CONNECTIONS.columns} from host_numbers n join messaging_connections c on c.id = n.connection_id
+where n.user_id = $1 and c.organization_id = $2 and {MAY_USE}"""
 LEFT = f"""
 select {CONNECTIONS.columns} from host_numbers n join messaging_connections c on c.id = n.connection_id
 where n.user_id = $1 and c.organization_id = $2 and c.disconnected_at is null and {MAY_USE} is not true"""
@@ -74,16 +81,19 @@ async def use(db: Db, host_id: UUID, connection: MessagingConnection) -> None:
     await db.execute(USE, host_id, connection.channel, connection.id)
 
 
-async def follow(db: Db, connection: MessagingConnection) -> list[UUID]:
-    """Name an organization's number where its members named an earlier one; return who they are."""
-    rows = await db.fetch(FOLLOW, connection.id, connection.organization_id, connection.channel)
-    return [row["user_id"] for row in rows]
+async def follow(db: Db, connection: MessagingConnection) -> None:
+    """Name an organization's number where its members named an earlier one."""
+    await db.execute(FOLLOW, connection.id, connection.organization_id, connection.channel)
 
 
 async def list_naming(db: Db, connection_id: UUID) -> list[UUID]:
-    """List the hosts who have named a number."""
-    rows = await db.fetch("select user_id from host_numbers where connection_id = $1 order by user_id", connection_id)
-    return [row["user_id"] for row in rows]
+    """List the members of a number's organization who have named it."""
+    return [row["user_id"] for row in await db.fetch(NAMING, connection_id)]
+
+
+async def list_joined(db: Db, host_id: UUID, organization_id: UUID) -> list[MessagingConnection]:
+    """List the numbers of an organization that a member of it writes from."""
+    return [CONNECTIONS.read(row) for row in await db.fetch(JOINED, host_id, organization_id)]
 
 
 async def list_left(db: Db, host_id: UUID, organization_id: UUID) -> list[MessagingConnection]:

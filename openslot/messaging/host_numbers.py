@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from uuid import UUID
 
-from openslot.accounts.events import MemberRemoved
+from openslot.accounts.events import InvitationAccepted, MemberAdded, MemberRemoved
 from openslot.accounts.models import User
 from openslot.core.events import Event
 from openslot.core.work import Consequence, Work
@@ -37,15 +37,23 @@ async def use_number(work: Work, host: User, connection_id: UUID) -> MessagingCo
 
 
 async def follow(work: Work, connection: MessagingConnection) -> None:
-    """Name the number of an organization where its members name an earlier one of it, and tell them."""
+    """Name the number of an organization where its members name an earlier one of it; tell all who use it now."""
     if connection.organization_id is not None:
-        await _tell(work, connection, await store.follow(work.db, connection), is_gone=False)
+        await store.follow(work.db, connection)
+        await _tell(work, connection, await store.list_naming(work.db, connection.id), is_gone=False)
 
 
 async def tell_disconnected(work: Work, connection: MessagingConnection) -> None:
     """Tell those who write from a number that their organization has disconnected."""
     if connection.organization_id is not None:
         await _tell(work, connection, await store.list_naming(work.db, connection.id), is_gone=True)
+
+
+async def tell_joined(work: Work, event: Event) -> None:
+    """Tell who has joined an organization, and had no number, that they write from one of it now."""
+    assert isinstance(event, MemberAdded | InvitationAccepted)  # noqa: S101 - it runs on these events alone
+    for each in await store.list_joined(work.db, event.user_id, event.organization_id):
+        await _tell(work, each, [event.user_id], is_gone=False)
 
 
 async def tell_left(work: Work, event: Event) -> None:
@@ -62,4 +70,8 @@ async def _tell(work: Work, connection: MessagingConnection, hosts: Iterable[UUI
         await work.record(HostNumberChanged(**facts, is_gone=is_gone, base_url=base_url))
 
 
-NUMBER_CONSEQUENCES = (Consequence(name="messaging.tell_left", on=MemberRemoved, run=tell_left),)
+NUMBER_CONSEQUENCES = (
+    Consequence(name="messaging.tell_joined", on=MemberAdded, run=tell_joined),
+    Consequence(name="messaging.tell_accepted", on=InvitationAccepted, run=tell_joined),
+    Consequence(name="messaging.tell_left", on=MemberRemoved, run=tell_left),
+)

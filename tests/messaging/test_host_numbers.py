@@ -83,9 +83,37 @@ async def test_joining_an_organization_that_connected_earlier_changes_no_number(
     await join(runtime, harbor, user)
     assert await used(runtime, user) == theirs.id
 
+    assert await told(runtime) == [(theirs.number, False)], "who had no number is told that there is one"
+
     await join(runtime, bay, user)
     assert await used(runtime, user) == theirs.id
     assert await told(runtime) == []
+
+
+async def test_members_who_have_chosen_none_are_told_that_their_organization_has_connected_one(
+    runtime: Runtime, user: User, stranger: User, harbor: Organization
+) -> None:
+    for each in (user, stranger):
+        await join(runtime, harbor, each)
+    await connect(runtime, stranger, "+493033333333")
+    theirs = await connect(runtime, harbor, "+493022222222")
+
+    assert await used(runtime, user) == theirs.id
+    assert await told(runtime) == [(theirs.number, False)]
+
+
+async def test_who_has_left_is_not_told_again_that_the_number_is_gone(
+    runtime: Runtime, user: User, stranger: User, harbor: Organization
+) -> None:
+    theirs = await connect(runtime, harbor, "+493022222222")
+    for each in (user, stranger):
+        await join(runtime, harbor, each)
+    await leave(runtime, harbor, stranger)
+    await told(runtime)
+    async with runtime.transaction(OPERATOR) as work:
+        await connecting.disconnect(work, harbor, theirs.id)
+
+    assert await told(runtime) == [(theirs.number, True)]
 
 
 async def test_leaving_tells_that_the_number_is_gone_and_uses_no_other_until_one_is_chosen(
@@ -94,6 +122,7 @@ async def test_leaving_tells_that_the_number_is_gone_and_uses_no_other_until_one
     theirs, other = await connect(runtime, harbor, "+493022222222"), await connect(runtime, bay, "+493011111111")
     for each in (harbor, bay):
         await join(runtime, each, user)
+    assert await told(runtime) == [(theirs.number, False)]
     await leave(runtime, harbor, user)
     assert await used(runtime, user) is None
     with pytest.raises(MessagingNotConnected):
@@ -118,6 +147,7 @@ async def test_an_organizations_next_number_takes_the_place_of_the_one_before_an
     for each in (user, stranger):
         await join(runtime, harbor, each)
     own = await connect(runtime, stranger, "+493033333333")
+    await told(runtime)
     again = await connect(runtime, harbor, "+493044444444")
     assert [await used(runtime, each) for each in (user, stranger)] == [again.id, own.id]
     assert await told(runtime) == [(again.number, False)]
