@@ -12,6 +12,8 @@ from openslot.accounts.schemas import Me
 from openslot.agents.registry import AgentTool
 from openslot.agents.tools import TOOLS
 from openslot.agents.tools.analytics_shapes import TopType, TrafficSource
+from openslot.agents.tools.audit import WaitingCall
+from openslot.agents.tools.infrastructure import SystemFinding
 from openslot.agents.tools.users import ShownSettings
 from openslot.bookings.host_schemas import ShownBookingHost
 from openslot.bookings.schemas import BookingFields, EmailLog
@@ -43,6 +45,10 @@ TYPED: dict[type[Struct], dict[str, QuotedFrom]] = {
     ShownSettings: {"name": "host"},
     TopType: {"name": "host"},
     TrafficSource: {"source": "visitor"},
+    # Another agent's words, who may have read those of strangers.
+    WaitingCall: {"arguments": "agent"},
+    # It quotes errors of single items, whose words can be anybody's.
+    SystemFinding: {"meaning": "error"},
 }
 """Who has typed which fields of a shape, and of those that extend it."""
 QUOTE = REFERENCES.format(name=Quote.__name__)

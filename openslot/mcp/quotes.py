@@ -5,14 +5,22 @@ from typing import Literal
 
 from msgspec import Struct
 
-from openslot.core.text import without_turns
+# Characters that nobody sees and a model reads: those of the category Cf, and those that programs ignore by default
+# (Default_Ignorable_Code_Point), but not the signs of Arabic and Kaithi numbers, which are seen.
+_HIDDEN = re.compile(
+    "[\u00ad\u034f\u061c\u070f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
+)
+# Scripts need joiners, and emoji need them and a selector: one joiner stays between two characters that are not ASCII,
+# and one selector behind a symbol.
+_KEPT_IN_PLACE = re.compile(
+    "((?<=[^\0-\x7f])[\u200c\u200d](?=[^\0-\x7f\u200c\u200d\ufe0f])|(?<=[\u2100-\u32ff\U0001f000-\U0001faff])\ufe0f)"
+    "|[\u200c\u200d\ufe0f]"
+)
 
-# Characters that nobody sees and a model reads: zero-width ones that no script needs, tags, and variation selectors
-# beyond the first sixteen.
-_HIDDEN = re.compile("[\u00ad\u200b\u2060-\u2064\ufeff\U000e0000-\U000e0fff]")
 
-
-QuotedFrom = Literal["host", "invitee", "host or invitee", "visitor", "mail server"]
+QuotedFrom = Literal["host", "invitee", "host or invitee", "visitor", "mail server", "agent", "error"]
 
 
 class Quote(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -22,9 +30,13 @@ class Quote(Struct, frozen=True, kw_only=True, rename="camel"):
     text: str
 
 
+def without_hidden(text: str) -> str:
+    """Take out what a model would read and nobody sees; emoji and the letters of all scripts stay readable."""
+    return text if text.isascii() else _KEPT_IN_PLACE.sub(r"\1", _HIDDEN.sub("", text))
+
+
 def quote(text: str, quoted_from: QuotedFrom = "host") -> Quote:
-    shown = text if text.isascii() else _HIDDEN.sub("", without_turns(text))
-    return Quote(quoted_from=quoted_from, text=shown)
+    return Quote(quoted_from=quoted_from, text=without_hidden(text))
 
 
 def quote_some(text: str | None, quoted_from: QuotedFrom = "host") -> Quote | None:

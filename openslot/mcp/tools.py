@@ -15,6 +15,7 @@ from openslot.core.moments import Moment, Span, read_span
 from openslot.core.text import describe_checked, read_checked
 from openslot.core.work import Work
 from openslot.http.bodies import MAX_FAULTS, find_faults, find_unfit
+from openslot.mcp.quotes import without_hidden
 from openslot.routing import described_type
 from openslot.routing.listings import Limit, Listing, PageNumber, paginate
 
@@ -153,7 +154,10 @@ class ToolResponse(Struct, frozen=True, kw_only=True):
 
 
 def respond(result: object, *, is_error: bool = False) -> ToolResponse:
-    return ToolResponse(content=Raw(encode(result)), is_error=is_error)
+    """Write what a tool answers, without hidden characters, whoever has typed them and wherever they stand."""
+    written = encode(result)
+    shown = written if written.isascii() else without_hidden(written.decode()).encode()
+    return ToolResponse(content=Raw(shown), is_error=is_error)
 
 
 def error_body(refusal: Refusal) -> dict[str, dict[str, object]]:

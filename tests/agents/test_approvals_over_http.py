@@ -43,7 +43,8 @@ async def test_a_plan_is_changed_once_after_the_orchestrator_has_approved(
     found = (await orchestrator.result("search_audit_log", status="pending_approval"))["data"]
     assert {each["approval"]["approvalId"] for each in found} == {approval_id}
     own = {name: value for name, value in wanted.items() if name != "confirm"}
-    assert found[0]["approval"]["arguments"] == own
+    said = {name: {"quotedFrom": "agent", "text": value} for name, value in own.items()}
+    assert found[0]["approval"]["arguments"] == said
 
     decided = await orchestrator.result(
         "change_user_plan", **own, approvalId=approval_id, decision="approve", confirm=True

@@ -268,7 +268,7 @@ async def test_an_approved_call_runs_for_its_requester_and_once(
     result = await support.result("probe", confirm=True, text="a", approvalId=approval_id)
 
     assert again["data"]["approvalId"] == approval_id
-    assert found["data"][0]["approval"]["arguments"] == {"text": "a"}
+    assert found["data"][0]["approval"]["arguments"] == {"text": {"quotedFrom": "agent", "text": "a"}}
     assert decided["actor"] == result["actor"] == "support"
     kept = [r for r in await records(runtime) if r["tool"] == "probe"]
     assert [(r["agent"], r["status"], r["approver"]) for r in kept] == [

@@ -28,6 +28,7 @@ from tests.support.quotes import ORDER, check_quoted, order
 
 __all__ = ["clock"]
 
+HIDDEN = "\u034f\u3164\ufe01\U000e0041"
 BY_NAME = {tool.name: tool for tool in TOOLS}
 # What no person outside has typed: names that we give, numbers, times, addresses and names of a fixed form.
 PLAIN = {
@@ -44,11 +45,9 @@ OURS = {
     "DetailedFlag.description",
     "CronJob.result",
     "SystemFinding.name",
-    "SystemFinding.meaning",
     "SystemFinding.fix",
     "SystemTest.message",
     "MessagingChannel.reason",
-    "WaitingCall.arguments",
     "ShownMatch.text",
     "ShownFile.text",
     "ShownEntry.name",
@@ -164,6 +163,48 @@ async def test_orders_in_users_and_figures_are_quoted(
     await check(orchestrator, "get_user", 1, userId=str(user.id))
     await check(orchestrator, "get_user_settings", 1, userId=str(user.id))
     await check(orchestrator, "get_top_event_types", 1)
+
+
+async def test_hidden_characters_are_removed_from_what_is_not_quoted(
+    orchestrator: TestAgent, runtime: Runtime, booking_id: str
+) -> None:
+    await runtime.pool.execute(
+        "update bookings set invitee_email = $1, guests = $2", "a\u200bb@x.example", [f"g{HIDDEN}@x"]
+    )
+    await runtime.pool.execute("update event_types set redirect_url = $1", f"https://x.example/{HIDDEN}")
+    answers = [
+        await orchestrator.call("get_booking", bookingId=booking_id),
+        await orchestrator.call("list_bookings"),
+        await orchestrator.call("list_event_types"),
+        await orchestrator.call(
+            "get_event_type", eventTypeId=str(await runtime.pool.fetchval("select id from event_types"))
+        ),
+    ]
+
+    written = [msgspec.json.encode(each).decode() for each in answers]
+    assert "ab@x.example" in written[0]
+    assert [each for each in written if any(hidden in each for hidden in f"\u200b{HIDDEN}")] == []
+
+
+async def test_what_a_waiting_call_would_do_is_quoted(enter: Connect, orchestrator: TestAgent, user: User) -> None:
+    support = await enter("support")
+    await support.call("change_user_plan", userId=str(user.id), plan="BUSINESS", confirm=True, reason=order("reason"))
+    content = await check(orchestrator, "search_audit_log", 1, status="pending_approval")
+
+    asked = content["data"][0]["approval"]["arguments"]
+    assert asked["plan"] == {"quotedFrom": "agent", "text": "BUSINESS"}
+    assert asked["reason"]["quotedFrom"] == "agent"
+
+
+async def test_what_the_doctor_tells_of_errors_is_quoted(
+    orchestrator: TestAgent, runtime: Runtime, settings: Settings
+) -> None:
+    await runtime.pool.execute(
+        "insert into failed_items (job, item, error, first_at, last_at) values ('a', 'b', $1, now(), now())",
+        order("ValueError"),
+    )
+
+    await check(orchestrator, "get_system_status", 1)
 
 
 async def test_the_server_says_what_quotations_are(orchestrator: TestAgent) -> None:

@@ -21,7 +21,15 @@ def loose_texts(value: Any, *, is_quoted: bool = False) -> Iterator[str]:
             yield from loose_texts(each)
     if isinstance(value, dict):
         is_quote = set(value) == {"quotedFrom", "text"}
-        assert not is_quote or value["quotedFrom"] in {"host", "invitee", "host or invitee", "visitor", "mail server"}
+        assert not is_quote or value["quotedFrom"] in {
+            "host",
+            "invitee",
+            "host or invitee",
+            "visitor",
+            "mail server",
+            "agent",
+            "error",
+        }
         for name, each in value.items():
             yield name
             yield from loose_texts(each, is_quoted=is_quote and name == "text")
