@@ -197,16 +197,15 @@ async def list_times(
     work: Work, which: EventTypeRef, timezone: str, days: tuple[date | None, date | None], without: UUID | None = None
 ) -> WrittenTimes:
     first, last = days
-    found, slots, zone = await availability.list_open(
+    _, slots, zone = await availability.list_open(
         work, which, timezone=timezone, first=first, last=last, without=without
     )
     shown, rest = slots.starts[:MAX_TIMES], slots.starts[MAX_TIMES : MAX_TIMES + 1]
     continues_on = msgspec.json.decode(write_slots(replace(slots, starts=rest), viewer=zone))
     return WrittenTimes(
-        event_type_id=str(found.inputs.event_type.id),
+        data=Raw(write_slots(replace(slots, starts=shown), viewer=zone)),
         timezone=str(zone),
         duration_minutes=slots.duration // 60,
-        times=Raw(write_slots(replace(slots, starts=shown), viewer=zone)),
         continues_on=continues_on[0]["date"] if continues_on else None,
     )
 

@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from openslot.availability.schemas import Slot
 from openslot.bookings.models import Status
 from openslot.bookings.schemas import CreatedPublicBooking, ManagedBooking
+from openslot.bookings.series_schemas import BookingId
 from openslot.core.shapes import Shape
 from openslot.core.times import Instant
 from openslot.event_types.models import EventType, LocationAsks, LocationKind, Money, Question, QuestionKind
@@ -89,13 +90,20 @@ class HostOffers(Struct, frozen=True, kw_only=True, rename="camel"):
     page_url: Annotated[str, Meta(description="The page for people")]
 
 
+class BookedEventType(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An event type, embedded in another resource."""
+
+    id: EventTypeId
+    slug: str
+    name: Quote
+
+
 class FreeTimes(Struct, frozen=True, kw_only=True, rename="camel"):
     """Times that can be booked, in order."""
 
-    event_type_id: EventTypeId
+    data: list[Slot]
     timezone: Annotated[str, Meta(description="The time zone of `date` and `time`")]
     duration_minutes: int
-    times: list[Slot]
     continues_on: Annotated[
         str | None, Meta(description="There are more times: ask again with this `startDate`; null: these are all")
     ]
@@ -104,10 +112,9 @@ class FreeTimes(Struct, frozen=True, kw_only=True, rename="camel"):
 class WrittenTimes(Struct, frozen=True, kw_only=True, rename="camel"):
     """`FreeTimes` whose list is written already."""
 
-    event_type_id: str
+    data: Raw
     timezone: str
     duration_minutes: int
-    times: Raw
     continues_on: str | None
 
 
@@ -149,21 +156,13 @@ def show_booked(created: CreatedPublicBooking, *, payment_url: str | UnsetType =
     )
 
 
-class BookedEventType(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What was booked."""
-
-    id: EventTypeId
-    slug: str
-    name: Quote
-
-
 class QuotedBooking(Struct, frozen=True, kw_only=True, rename="camel"):
     """A booking as its invitee sees it."""
 
-    booking_id: str
-    status: Status
+    id: BookingId
     start_time: Instant
     end_time: Instant
+    status: Status
     host: QuotedHost
     event_type: BookedEventType
     location: QuotedPlace
@@ -223,10 +222,10 @@ def _show_question(question: Question) -> QuotedQuestion:
 def show_booking(shown: ManagedBooking) -> QuotedBooking:
     event_type, host = shown.event_type, shown.host
     return QuotedBooking(
-        booking_id=shown.id,
-        status=shown.status,
+        id=shown.id,
         start_time=shown.start_time,
         end_time=shown.end_time,
+        status=shown.status,
         host=QuotedHost(name=quote(host.name), username=host.username, timezone=host.timezone),
         event_type=BookedEventType(id=event_type.id, slug=event_type.slug, name=quote(event_type.name)),
         location=QuotedPlace(kind=shown.location.kind, value=quote_some(shown.location.value, "host or invitee")),

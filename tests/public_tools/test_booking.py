@@ -23,7 +23,7 @@ MONDAY = {"startDate": "2026-03-16", "endDate": "2026-03-16"}
 
 
 def starts(found: dict[str, Any]) -> list[str]:
-    return [each["startTime"] for each in found["times"]]
+    return [each["startTime"] for each in found["data"]]
 
 
 async def test_an_assistant_books_reschedules_and_cancels(
@@ -34,7 +34,7 @@ async def test_an_assistant_books_reschedules_and_cancels(
     asked = {"eventTypeId": wanted["id"], "timezone": "America/New_York"}
     free = await assistant.result("list_free_times", **asked, **MONDAY)
     assert free["timezone"] == "America/New_York"
-    (ten,) = [each for each in free["times"] if each["startTime"] == TEN]
+    (ten,) = [each for each in free["data"] if each["startTime"] == TEN]
     assert (ten["date"], ten["time"]) == ("2026-03-16", "06:00")
 
     hold = await assistant.result("hold_time", eventTypeId=wanted["id"], startTime=TEN)
@@ -113,7 +113,7 @@ async def test_each_duration_has_its_own_times(assistant: TestAssistant, runtime
 
     assert (await assistant.result("list_free_times", **asked))["durationMinutes"] == 30
     hour = await assistant.result("list_free_times", **asked, durationMinutes=60)
-    assert hour["times"][0]["endTime"] == "2026-03-16T10:00:00Z"
+    assert hour["data"][0]["endTime"] == "2026-03-16T10:00:00Z"
     assert (await assistant.book(long, durationMinutes=60))["endTime"] == ELEVEN
     assert "durationMinutes" in (await assistant.refusal("list_free_times", **asked, durationMinutes=45))["details"]
 
@@ -181,7 +181,7 @@ async def test_what_can_not_be_paid_is_not_offered(assistant: TestAssistant, run
     found = await assistant.result("find_host", page="mara")
 
     assert [each["canBeBooked"] for each in found["eventTypes"] if each["slug"] == "paid"] == [False]
-    assert (await assistant.result("list_free_times", eventTypeId=str(paid.id), timezone="UTC"))["times"] == []
+    assert (await assistant.result("list_free_times", eventTypeId=str(paid.id), timezone="UTC"))["data"] == []
     wanted = {"eventTypeId": str(paid.id), "startTime": TEN, **INVITEE}
     assert (await assistant.refusal("book", **wanted))["code"] == "payment_unavailable"
 
@@ -216,7 +216,7 @@ async def test_many_times_are_listed_in_parts(assistant: TestAssistant, runtime:
     short = await offer(runtime, user, "short", duration_minutes=15)
     asked = {"eventTypeId": str(short.id), "timezone": "UTC"}
     first = await assistant.result("list_free_times", **asked, startDate="2026-03-16", endDate="2026-04-16")
-    assert len(first["times"]) == 100
+    assert len(first["data"]) == 100
     seen = set(starts(first))
     while first["continuesOn"]:
         first = await assistant.result("list_free_times", **asked, startDate=first["continuesOn"], endDate="2026-04-16")

@@ -51,7 +51,7 @@ async def test_the_sdk_books_reschedules_and_cancels(
         event_type_id = next(each["id"] for each in found.structured_content["eventTypes"] if each["slug"] == "meeting")
         wanted = {"eventTypeId": event_type_id, "timezone": "UTC"}
         free = await sdk.call_tool("list_free_times", wanted)
-        assert TEN in [each["startTime"] for each in free.structured_content["times"]]
+        assert TEN in [each["startTime"] for each in free.structured_content["data"]]
         booked = await sdk.call_tool("book", {"eventTypeId": event_type_id, "startTime": TEN, **INVITEE})
         link = {"manageUrl": booked.structured_content["manageUrl"]}
         moved = await sdk.call_tool("reschedule_booking", {**link, "newStartTime": ELEVEN})

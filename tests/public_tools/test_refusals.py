@@ -84,11 +84,11 @@ async def test_a_private_event_type_is_found_held_and_booked_with_its_token(
     assert [each["id"] for each in found["eventTypes"]] == [str(meeting.id)]
     assert token not in str(found)
     by_id = {"eventTypeId": str(meeting.id), "token": token}
-    assert (await assistant.result("list_free_times", **by_id, timezone="UTC"))["times"]
+    assert (await assistant.result("list_free_times", **by_id, timezone="UTC"))["data"]
     hold = await assistant.result("hold_time", **by_id, startTime=TEN)
     booked = await assistant.book(meeting, holdId=hold["holdId"], token=token)
     link = {"manageUrl": booked["manageUrl"]}
-    assert (await assistant.result("list_new_times", **link))["times"]
+    assert (await assistant.result("list_new_times", **link))["data"]
     assert (await assistant.result("reschedule_booking", **link, newStartTime=ELEVEN))["startTime"] == ELEVEN
 
 
