@@ -57,11 +57,9 @@ async def insert_connection(
         now,
     )
     account = PaymentAccount(id=connection_id, name="")
-    async with runtime.transaction(OPERATOR) as work:
-        if user_id is not None:
+    if user_id is not None:
+        async with runtime.transaction(OPERATOR) as work:
             await accounts.follow_own(work, account, user_id)
-        if organization_id is not None:
-            await accounts.follow_organization(work, account, organization_id)
     return await connection_store.get(runtime.pool, connection_id)
 
 

@@ -10,6 +10,7 @@ from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import Role
 from openslot.core.work import Runtime
+from openslot.web.organization import members
 from openslot.web.organization.current import COOKIE
 from tests.integrations.mail.conftest import messages
 from tests.support.browsers import BOTH_WAYS, open_as
@@ -17,7 +18,7 @@ from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.host import Book
 from tests.support.name_server import FakeResolver
-from tests.support.page_checks import CHECKED, check_pages
+from tests.support.page_checks import CHECKED, bring_axe, check_pages, run_axe
 from tests.support.provisioning import Provider
 from tests.web.organization.conftest import Harbor, join
 from tests.web.organization.driving import Stage, set_stage
@@ -122,6 +123,48 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     await check_pages(page, visit(page, stage), "organization")
     # The browser reports the pages that show a fault, as it should.
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
+
+
+async def test_a_list_with_pages_has_landmarks_of_different_names(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(members, "ROWS", 2)
+    page, faults = await open_harbor(browser, client, runtime, stage, **CHECKED)
+    await bring_axe(page)
+    await page.goto("/organization/members?page=2")
+
+    await expect(page.locator("a[rel=prev]")).to_be_visible()
+    await expect(page.locator("a[rel=next]")).to_be_visible()
+    await run_axe(page, {"runOnly": ["landmark-unique"]}, "members, page 2")
+    assert faults == []
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("event-types/new", "main [name=name]"),
+        ("event-types/{offer}/hosts", "main [name$='.weight']:visible"),
+        ("members/{teammate}", "main [name=weight]"),
+    ],
+)
+async def test_no_page_of_a_team_is_left_with_what_was_typed(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, stage: Stage, path: str, field: str
+) -> None:
+    page, faults = await open_harbor(browser, client, runtime, stage)
+    path = path.format(offer=stage.team_event_type, teammate=stage.teammate)
+    answer = await page.goto(f"/organization/teams/{stage.team}/{path}")
+    assert answer is not None
+    assert answer.status == 200
+    typed = page.locator(field).first
+    wanted = "7" if await typed.get_attribute("type") == "number" else "What I have typed"
+    await typed.fill(wanted)
+    await page.locator("[data-save-bar][data-script]").wait_for(state="attached")
+    await page.locator("a[href='/analytics']:visible").first.click()
+    await page.locator("#leave").get_by_role("button", name="Stay on this page").click()
+
+    assert page.url.endswith(path)
+    await expect(typed).to_have_value(wanted)
+    assert faults == []
 
 
 @pytest.mark.parametrize("scripts", BOTH_WAYS)
