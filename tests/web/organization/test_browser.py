@@ -158,7 +158,7 @@ async def test_no_page_of_a_team_is_left_with_what_was_typed(
     typed = page.locator(field).first
     wanted = "7" if await typed.get_attribute("type") == "number" else "What I have typed"
     await typed.fill(wanted)
-    await page.locator("[data-save-bar][data-script]").wait_for(state="attached")
+    await expect(page.locator("[data-save-bar]")).to_contain_text("Not saved")
     await page.locator("a[href='/analytics']:visible").first.click()
     await page.locator("#leave").get_by_role("button", name="Stay on this page").click()
 
