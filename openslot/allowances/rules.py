@@ -45,6 +45,10 @@ yahoo.co.jp yahoo.co.uk yahoo.com yahoo.com.au yahoo.com.br yahoo.com.mx yahoo.d
 yandex.com yandex.ru ymail.com ziggo.nl zoho.com
 """
 LARGE_PROVIDERS = frozenset(_LARGE.split())
+# Under which countries register names, as in `example.co.uk`; everything else below a country somebody has registered.
+SECOND_LEVELS = frozenset(
+    ["ac", "co", "com", "ed", "edu", "go", "gob", "gouv", "gov", "gr", "mil", "ne", "net", "or", "org"]
+)
 
 
 def allow(cost: Cost, cause: CostCause, *, base: int) -> Allowance:
@@ -86,8 +90,7 @@ def find_network(address: str) -> str | None:
 def find_mail_domain(email: str) -> str | None:
     """Name the domain that somebody has registered for an address; None for those of large providers."""
     labels = fold_ascii(email.rpartition("@")[2].rstrip(".")).split(".")
-    # As in `example.co.uk`, without a list of all suffixes.
-    registered = 3 if len(labels) > 2 and len(labels[-1]) == 2 and len(labels[-2]) <= 3 else 2
+    registered = 3 if len(labels[-1]) == 2 and labels[-2:-1] and labels[-2] in SECOND_LEVELS else 2
     names = {".".join(labels[-count:]) for count in (2, 3)}
     domain = ".".join(labels[-registered:])
     return None if not domain or names & LARGE_PROVIDERS else domain
