@@ -47,8 +47,8 @@ class CostCause(Struct, frozen=True, kw_only=True):
     """Of an account."""
     is_trusted: bool = False
     """Whether an account was made by the operator, an organization or an identity provider, or is paid for."""
-    meetings: int = 0
-    """How many meetings that others booked with an account have taken place."""
+    people: int = 0
+    """How many have met an account and have proven their address or paid."""
 
 
 class Allowance(Struct, frozen=True):

@@ -21,11 +21,11 @@ NETWORKS = {Cost.MAIL: 10, Cost.MESSAGE: 1, Cost.TIME: 1, Cost.WAIT_LIST: 1, Cos
 MAIL_DOMAINS = {Cost.MAIL: 10, Cost.MESSAGE: 1, Cost.TIME: 2, Cost.WAIT_LIST: 2, Cost.PROVIDER_READ: 1, Cost.CODE: 5}
 # Codes are counted for the host on whose page they are asked for: many more than any network of strangers may cause.
 ACCOUNTS = {Cost.CODE: 10}
-# The same for an account by its age, and on top of it for the meetings that others have booked and had.
+# The same for an account by its age, and on top of it for people whom it has met and who have proven their address or
+# paid: no more than its age gives, because whoever makes an account can also invent people.
 GROWTH = ((DAY, 1), (timedelta(days=7), 2), (timedelta(days=30), 5))
 GROWN, TRUSTED = 20, 250
-MEETINGS_FOR_ONE_MORE, MORE_AT_MOST = 10, 20
-MEETINGS_COUNTED = MEETINGS_FOR_ONE_MORE * MORE_AT_MOST
+PEOPLE_FOR_ONE_MORE, MEETINGS_READ = 10, 2000
 
 # What was spent is kept by parts of the window; one part more than it has, so that a window may begin within one.
 PARTS = 24
@@ -69,7 +69,7 @@ def _grow(cause: CostCause) -> int:
     if cause.is_trusted:
         return TRUSTED
     by_age = next((factor for below, factor in GROWTH if cause.age < below), GROWN)
-    return by_age + min(cause.meetings // MEETINGS_FOR_ONE_MORE, MORE_AT_MOST)
+    return by_age + min(cause.people // PEOPLE_FOR_ONE_MORE, by_age)
 
 
 def find_network(address: str) -> str | None:

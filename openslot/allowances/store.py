@@ -6,7 +6,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from openslot.allowances.models import Allowance, CauseKind, CostCause, RefusedCost
-from openslot.allowances.rules import KEPT, MEETINGS_COUNTED, PARTS
+from openslot.allowances.rules import KEPT, MEETINGS_READ, PARTS
 from openslot.core.db import Db, Row
 from openslot.core.rows import Rows
 
@@ -38,23 +38,22 @@ returning bucket, given, spent, part"""
 # The rows are locked by the statement that has spent.
 GIVE_BACK = f"update allowances set spent[{KEPT}] = spent[{KEPT}] - $2 where bucket = any($1::text[])"
 
-# Whether somebody else has booked or changed a booking `b`: events are kept for a time, and then the history alone.
-# Meetings that others have booked and that were held count, up to a number: what an account has done for others.
-BY_OTHERS = """
-(exists (select from events v where v.subject_id = b.id and v.actor ->> 'kind' = 'public')
- or exists (select from booking_history h where h.booking_id = b.id and h.actor ->> 'kind' = 'public'))"""
-ACCOUNT = f"""
+# Whether the invitee of a booking `b` has proven the address or paid: nothing that a host could do alone and for free.
+PROVEN = """
+(b.email_proven
+ or exists (select from payments p where p.booking_id = b.id and p.state = 'paid' and p.mode = 'live'))"""
+ACCOUNT = """
 select u.created_at, u.is_admin, u.signed_up,
        (u.plan <> 'FREE' and (u.plan_until is null or u.plan_until > $2)) or exists (
            select from memberships m join organizations o on o.id = m.organization_id
            where m.user_id = u.id and m.active and o.plan <> 'FREE' and (o.plan_until is null or o.plan_until > $2)
-       ) as is_paid,
-       (select count(*) from (
-           select from bookings b
-           where b.host_id = u.id and b.status = 'CONFIRMED' and b.ends_at < $2
-             and {BY_OTHERS}
-           limit $3) m)::int as meetings
+       ) as is_paid
 from users u where u.id = $1"""
+# People who have come, each once. The last meetings are enough, and bound how many rows are read.
+MEETINGS = f"""
+select count(distinct canonical_recipient(b.invitee_email))::int
+from (select * from bookings where host_id = $1 and starts_at < $2 order by starts_at desc limit {MEETINGS_READ}) b
+where b.status = 'CONFIRMED' and b.ends_at < $2 and {PROVEN}"""
 
 # Whoever was told a day ago is told of what has happened since.
 NOTE = """
@@ -110,16 +109,18 @@ async def give_back(db: Db, buckets: Sequence[str], amount: int) -> None:
 
 async def find_account(db: Db, user_id: UUID, *, now: datetime, trusts_unknown: bool) -> CostCause | None:
     """Read what the allowances of an account depend on."""
-    row = await db.fetchrow(ACCOUNT, user_id, now, MEETINGS_COUNTED)
+    row = await db.fetchrow(ACCOUNT, user_id, now)
     if row is None:
         return None
     is_invited = trusts_unknown if row["signed_up"] is None else not row["signed_up"]
+    is_trusted = is_invited or row["is_admin"] or row["is_paid"]
     return CostCause(
         kind=CauseKind.ACCOUNT,
         name=str(user_id),
         age=now - row["created_at"],
-        is_trusted=is_invited or row["is_admin"] or row["is_paid"],
-        meetings=row["meetings"],
+        is_trusted=is_trusted,
+        # Who is trusted does not grow.
+        people=0 if is_trusted else await db.fetchval(MEETINGS, user_id, now),
     )
 
 

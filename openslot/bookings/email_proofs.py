@@ -16,15 +16,19 @@ from openslot.event_types.models import EventType
 Booked = TypeVar("Booked")
 
 
-async def check(work: Work, event_type: EventType, wanted: BookingWanted) -> None:
-    """Refuse an address that nobody has proven, except on the host's side; a code is used up if the booking is made."""
+async def check(work: Work, event_type: EventType, wanted: BookingWanted) -> bool:
+    """Refuse an address that nobody has proven where that is asked for, and return whether it was proven.
+
+    The host's side is not asked. A code is used up if the booking is made.
+    """
     if not event_type.requires_email_verification or rules.is_host(work.actor):
-        return
+        return False
     proof, invitee = wanted.email_proof, wanted.invitee
     if proof is None or fold_ascii(proof.email) != fold_ascii(invitee.email):
         raise EmailVerificationRequired(event_type.id, invitee, wanted.email_code, host_id=event_type.owner_id)
     if proof.code_id is not None and not await email_codes.use_code(work, proof.code_id, event_type.id, invitee.email):
         raise EmailCodeInvalid
+    return True
 
 
 async def settle(runtime: Runtime, refused: EmailVerificationRequired, *, from_address: str) -> EmailProof:

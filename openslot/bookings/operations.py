@@ -76,26 +76,26 @@ async def create_pending(work: Work, wanted: BookingWanted) -> BookingDetails:
     )
     event_type = claimed.event_type
     check_for(work, event_type, wanted)
-    await email_proofs.check(work, event_type, wanted)
+    is_proven = await email_proofs.check(work, event_type, wanted)
     await check_invitee(work, event_type, wanted.invitee.email)
     await strangers.spend_for(work, event_type.owner_id, wanted)
     if _kind_of(work, event_type) is not ClaimKind.BOOKING:
-        return await _begin_pending(work, claimed, wanted)
+        return await _begin_pending(work, claimed, wanted, is_proven=is_proven)
     contact = await find_contact(work, event_type, wanted)
     booking = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
     booking = await locate(work, booking)
-    _stage_insert(work, booking, claimed, wanted)
+    _stage_insert(work, booking, claimed, wanted, is_proven=is_proven)
     details = BookingDetails(booking, event_type, contact, hosts.show(claimed.hosts))
     is_reserved = await strangers.reserve_confirmation(work)
     await work.record(hosts.tell(work, BookingCreated, details, is_reserved=is_reserved))
     return details
 
 
-async def _begin_pending(work: Work, claimed: Claimed, wanted: BookingWanted) -> BookingDetails:
+async def _begin_pending(work: Work, claimed: Claimed, wanted: BookingWanted, *, is_proven: bool) -> BookingDetails:
     """Write a booking that waits for its payment or its host, within what may wait of a day."""
     await shares.spend_time(work, claimed, email=wanted.invitee.email)
     pending = rules.draft(claimed, None, wanted, actor=work.actor, now=work.now)
-    _stage_insert(work, pending, claimed, wanted)
+    _stage_insert(work, pending, claimed, wanted, is_proven=is_proven)
     details = BookingDetails(pending, claimed.event_type, None, hosts.show(claimed.hosts))
     if pending.status is Status.PENDING_CONFIRMATION:
         await requests.begin(work, details)
@@ -121,8 +121,8 @@ async def locate(work: Work, booking: Booking) -> Booking:
     return replace(booking, location=location)
 
 
-def _stage_insert(work: Work, booking: Booking, claimed: Claimed, wanted: BookingWanted) -> None:
-    work.stage(store.insert_booking(booking, source=wanted.source))
+def _stage_insert(work: Work, booking: Booking, claimed: Claimed, wanted: BookingWanted, *, is_proven: bool) -> None:
+    work.stage(store.insert_booking(booking, source=wanted.source, is_proven=is_proven))
     hosts.add(work, booking, claimed)
     if claimed.link is not None:
         links.take_uses(work, claimed.link, booking.id)

@@ -37,7 +37,7 @@ async def create_series(work: Work, wanted: BookingWanted, recurrence: Recurrenc
     if not weeks.open or (weeks.closed and recurrence.on_conflict is OnConflict.REFUSE):
         raise errors.SeriesUnavailable(weeks.closed, wanted.invitee.zone)
     taken = await claims.take_weeks(work, weeks)
-    await email_proofs.check(work, event_type, wanted)
+    is_proven = await email_proofs.check(work, event_type, wanted)
     await operations.check_invitee(work, event_type, wanted.invitee.email, bookings=len(weeks.open))
     # One mail tells of all dates.
     await strangers.spend_for(work, event_type.owner_id, wanted)
@@ -46,7 +46,7 @@ async def create_series(work: Work, wanted: BookingWanted, recurrence: Recurrenc
     for claimed in taken:
         drafted = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
         bookings.append(await operations.locate(work, replace(drafted, series_id=series_id)))
-    work.stage(store.insert_series(bookings, source=wanted.source))
+    work.stage(store.insert_series(bookings, source=wanted.source, is_proven=is_proven))
     if weeks.found.link is not None:
         links.take_uses(work, weeks.found.link, *(each.id for each in bookings))
     if wanted.message_consent is not None:

@@ -30,10 +30,11 @@ from openslot.event_types.store import EVENT_TYPES
 from openslot.teams.models import BookingHost
 
 BOOKINGS = Rows(Booking, "bookings b", prefix="b_")
-INSERT = BOOKINGS.insert("source")
+INSERT = BOOKINGS.insert("source", "email_proven")
 INSERT_SERIES = f"""
-insert into bookings ({BOOKINGS.stored.columns}, source)
-select {BOOKINGS.stored.columns}, $2::text from jsonb_populate_recordset(null::bookings, $1::text::jsonb)"""
+insert into bookings ({BOOKINGS.stored.columns}, source, email_proven)
+select {BOOKINGS.stored.columns}, $2::text, $3::boolean
+from jsonb_populate_recordset(null::bookings, $1::text::jsonb)"""
 CANCELLED = BOOKINGS.stored.only(
     "status", "location", "cancelled_at", "cancel_reason", "cancelled_by", "sequence", "no_show", "updated_at"
 )
@@ -126,12 +127,12 @@ def to_hosts(text: str | None) -> tuple[BookingHost, ...]:
     return _hosts.decode(text) if text else ()
 
 
-def insert_booking(booking: Booking, *, source: str | None) -> Change:
-    return Change(INSERT, (*BOOKINGS.values(booking), source))
+def insert_booking(booking: Booking, *, source: str | None, is_proven: bool | None = None) -> Change:
+    return Change(INSERT, (*BOOKINGS.values(booking), source, is_proven))
 
 
-def insert_series(bookings: Sequence[Booking], *, source: str | None) -> Change:
-    return Change(INSERT_SERIES, (_write_rows(bookings), source))
+def insert_series(bookings: Sequence[Booking], *, source: str | None, is_proven: bool) -> Change:
+    return Change(INSERT_SERIES, (_write_rows(bookings), source, is_proven))
 
 
 def _write_rows(bookings: Sequence[Booking]) -> str:

@@ -6,15 +6,24 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.allowances.store import BY_OTHERS
+from openslot.allowances.store import PROVEN
 from openslot.core.db import Db
 
-# Whoever pays, requests or uses a manage link has booked, or has answered; whoever waits has confirmed it by mail.
+# Whether somebody else has booked or changed a booking `b`: events are kept for a time, and then the history alone.
+BY_OTHERS = """
+(exists (select from events v where v.subject_id = b.id and v.actor ->> 'kind' = 'public')
+ or exists (select from booking_history h where h.booking_id = b.id and h.actor ->> 'kind' = 'public'))"""
+# Whoever has paid or proven the address is known; so is who waits, which is confirmed by mail. To an account that
+# somebody vouches for ($3), whoever has booked or written is known too. Others could make that up: they read the links
+# of their bookings, book on their own pages in any name, and choose the phones and addresses of contacts.
 KNOWN = f"""
 exists (select from users u where lower(u.email) = lower(a.email) and (u.id = $1 or exists (
     select from memberships m join memberships own on own.organization_id = m.organization_id
     where m.user_id = u.id and m.active and own.user_id = $1 and own.active)))
 or exists (
+    select from contacts c join bookings b on b.contact_id = c.id
+    where c.owner_id = $1 and lower(c.email) = lower(a.email) and lower(b.invitee_email) = lower(a.email) and {PROVEN})
+or $3 and exists (
     select from contacts c where c.owner_id = $1 and lower(c.email) = lower(a.email) and (
         exists (
             select from bookings b where b.contact_id = c.id and (
@@ -60,7 +69,10 @@ async def is_proven(db: Db, host_id: UUID, phone: str, *, since: datetime) -> bo
     return bool(await db.fetchval(IS_PROVEN, host_id, phone, since))
 
 
-async def count_strangers(db: Db, host_id: UUID, emails: Sequence[str]) -> int:
-    """Count those of some addresses that are strangers to a host, an address of one mailbox once."""
-    found: int = await db.fetchval(COUNT, host_id, emails)
+async def count_strangers(db: Db, host_id: UUID, emails: Sequence[str], *, is_trusted: bool) -> int:
+    """Count those of some addresses that are strangers to a host, an address of one mailbox once.
+
+    Who has booked and proven nothing is known to accounts that somebody vouches for, and a stranger to others.
+    """
+    found: int = await db.fetchval(COUNT, host_id, emails, is_trusted)
     return found

@@ -35,7 +35,8 @@ async def spend_mail(work: Work, host_id: UUID, invitee: str, guests: Sequence[s
     if not people:
         return
     if causes := await _causes_of(work, host_id, invitee):
-        amount = await count_strangers(work.db, host_id, people)
+        is_trusted = any(each.is_trusted for each in causes)
+        amount = await count_strangers(work.db, host_id, people, is_trusted=is_trusted)
         await spend(work, Cost.MAIL, causes, amount=amount, host_id=host_id)
 
 
@@ -67,5 +68,5 @@ async def _causes_of(work: Work, host_id: UUID, invitee: str) -> tuple[CostCause
     return await causes_of(work, email=None if rules.is_host(work.actor) else invitee, account_id=account_id)
 
 
-async def is_stranger(work: Work, host_id: UUID, email: str) -> bool:
-    return bool(await count_strangers(work.db, host_id, [email]))
+async def is_stranger(work: Work, host_id: UUID, email: str, *, is_trusted: bool) -> bool:
+    return bool(await count_strangers(work.db, host_id, [email], is_trusted=is_trusted))

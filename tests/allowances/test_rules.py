@@ -16,12 +16,12 @@ ACCOUNTS = st.builds(
     name=st.just("someone"),
     age=st.timedeltas(min_value=timedelta(0), max_value=timedelta(days=4000)),
     is_trusted=st.booleans(),
-    meetings=st.integers(0, 200),
+    people=st.integers(0, 200),
 )
 
 
 @pytest.mark.parametrize(
-    ("age", "meetings", "is_trusted", "most"),
+    ("age", "people", "is_trusted", "most"),
     [
         (timedelta(0), 0, False, 20),
         (timedelta(hours=23), 0, False, 20),
@@ -30,14 +30,18 @@ ACCOUNTS = st.builds(
         (timedelta(days=30), 0, False, 400),
         (timedelta(0), 9, False, 20),
         (timedelta(0), 10, False, 40),
-        (timedelta(0), 100_000, False, 420),
+        # People can be invented: an account of a day at most doubles what it has.
+        (timedelta(0), 100_000, False, 40),
+        (timedelta(days=7), 20, False, 140),
+        (timedelta(days=7), 100_000, False, 200),
+        (timedelta(days=30), 100_000, False, 800),
         (timedelta(0), 0, True, 5000),
     ],
 )
 def test_an_account_may_cause_more_the_older_and_the_more_wanted_it_is(
-    age: timedelta, meetings: int, is_trusted: bool, most: int
+    age: timedelta, people: int, is_trusted: bool, most: int
 ) -> None:
-    cause = CostCause(kind=CauseKind.ACCOUNT, name="", age=age, meetings=meetings, is_trusted=is_trusted)
+    cause = CostCause(kind=CauseKind.ACCOUNT, name="", age=age, people=people, is_trusted=is_trusted)
 
     assert allow(Cost.MAIL, cause, base=20).most == most
 
@@ -51,7 +55,7 @@ def test_no_account_gets_less_by_age_and_none_without_trust_gets_what_trust_give
     younger: CostCause, more: timedelta, cost: Cost
 ) -> None:
     older = CostCause(
-        kind=younger.kind, name="", age=younger.age + more, is_trusted=younger.is_trusted, meetings=younger.meetings
+        kind=younger.kind, name="", age=younger.age + more, is_trusted=younger.is_trusted, people=younger.people
     )
     trusted = CostCause(kind=younger.kind, name="", is_trusted=True)
     figures = [allow(cost, each, base=7).most for each in (younger, older, trusted)]

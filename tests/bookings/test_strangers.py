@@ -14,11 +14,12 @@ from openslot.allowances.operations import CLIENT_ADDRESS
 from openslot.availability.models import BySlug
 from openslot.bookings import operations as bookings
 from openslot.bookings import series
-from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
+from openslot.bookings.models import Booking, BookingRef, BookingWanted, EmailProof, Invitee
 from openslot.bookings.series_models import OnConflict, Recurrence
 from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
 from openslot.core.work import Runtime, Work
 from openslot.event_types.models import EventType
+from tests.support.wait_list import book_day, offer_day, wait_for
 
 NINE = datetime(2026, 3, 16, 9, 0, tzinfo=UTC)
 GUESTS = tuple(f"guest{n}@victims.example" for n in range(10))
@@ -46,11 +47,17 @@ def ask(runtime: Runtime, user: User) -> Ask:
     """Book on somebody's behalf, half an hour after the last booking."""
     made = 0
 
-    async def book(actor: Actor, email: str = "jonas@okafor.example", guests: tuple[str, ...] = ()) -> Booking:
+    async def book(
+        actor: Actor,
+        email: str = "jonas@okafor.example",
+        guests: tuple[str, ...] = (),
+        proof: EmailProof | None = None,
+    ) -> Booking:
         nonlocal made
         made += 1
+        asked = wanted(user, email, guests, NINE + made * timedelta(minutes=30))
         async with runtime.transaction(actor) as work:
-            return await bookings.create_booking(work, wanted(user, email, guests, NINE + made * timedelta(minutes=30)))
+            return await bookings.create_booking(work, replace(asked, email_proof=proof))
 
     return book
 
@@ -69,7 +76,9 @@ async def is_refused(asked: Awaitable[Any]) -> bool:
 
 
 async def spent(runtime: Runtime) -> int:
-    found: int = await runtime.pool.fetchval("select coalesce(sum(s), 0)::int from allowances, unnest(spent) s")
+    found: int = await runtime.pool.fetchval(
+        "select coalesce(sum(s), 0)::int from allowances, unnest(spent) s where bucket like 'mail %'"
+    )
     return found
 
 
@@ -84,7 +93,10 @@ async def test_a_new_account_books_for_few_strangers_and_a_refusal_leaves_nothin
     assert await spent(runtime) == 5
 
 
-async def test_people_who_have_booked_cost_nothing(runtime: Runtime, newcomer: Actor, ask: Ask) -> None:
+async def test_people_who_have_booked_cost_a_trusted_account_nothing(
+    runtime: Runtime, user: User, newcomer: Actor, ask: Ask
+) -> None:
+    await runtime.pool.execute("update users set signed_up = false where id = $1", user.id)
     await ask(PUBLIC, "jonas@okafor.example")
     for _ in range(6):
         await ask(newcomer, "Jonas@Okafor.example", ("mara@lindqvist.example",))
@@ -92,15 +104,116 @@ async def test_people_who_have_booked_cost_nothing(runtime: Runtime, newcomer: A
     assert await spent(runtime) == 0
 
 
-async def test_people_who_have_only_been_booked_for_stay_strangers(runtime: Runtime, newcomer: Actor, ask: Ask) -> None:
-    for _ in range(5):
+async def prove_by_code(runtime: Runtime, user: User, ask: Ask) -> None:
+    """Book where the address has to be proven, as the pages do once the code was entered."""
+    await runtime.pool.execute("update event_types set requires_email_verification = true where slug = 'meeting'")
+    await ask(PUBLIC, proof=EmailProof("jonas@okafor.example"))
+
+
+async def prove_by_payment(runtime: Runtime, user: User, ask: Ask) -> None:
+    await add_payment(runtime, await ask(PUBLIC), state="paid", mode="live")
+
+
+async def prove_by_wait_list(runtime: Runtime, user: User, ask: Ask) -> None:
+    day = await offer_day(runtime, user)
+    await book_day(runtime, day)
+    await wait_for(runtime, day, "jonas@okafor.example")
+
+
+async def add_payment(runtime: Runtime, made: Booking, *, state: str, mode: str) -> None:
+    await runtime.pool.execute(
+        """insert into payments (id, booking_id, host_id, mode, amount, currency, refund_policy, state, expires_at,
+               held_until, created_at, updated_at, paid_at)
+           values (gen_random_uuid(), $1, $2, $3, 4000, 'EUR', 'full', $4, now(), now(), now(), now(),
+               case when $4 = 'paid' then now() end)""",
+        made.id,
+        made.host_id,
+        mode,
+        state,
+    )
+
+
+Proof = Callable[[Runtime, User, Ask], Awaitable[None]]
+
+
+@pytest.mark.parametrize("prove", [prove_by_code, prove_by_payment, prove_by_wait_list])
+async def test_people_who_have_proven_their_address_cost_nothing(
+    runtime: Runtime, user: User, newcomer: Actor, ask: Ask, prove: Proof
+) -> None:
+    await prove(runtime, user, ask)
+    before = await spent(runtime)
+    for _ in range(6):
+        await ask(newcomer, "Jonas@Okafor.example")
+
+    assert await spent(runtime) == before
+
+
+async def only_book(runtime: Runtime, user: User, ask: Ask) -> None:
+    await ask(PUBLIC)
+
+
+async def use_own_link(runtime: Runtime, user: User, ask: Ask) -> None:
+    """Move a booking by its link, which the API gives to whoever has booked."""
+    made = await ask(Actor(kind=ActorKind.SESSION, user_id=user.id))
+    await move(runtime, PUBLIC, made.id, 420)
+
+
+async def begin_to_pay(runtime: Runtime, user: User, ask: Ask) -> None:
+    await add_payment(runtime, await ask(PUBLIC), state="open", mode="live")
+
+
+async def pay_with_a_test_card(runtime: Runtime, user: User, ask: Ask) -> None:
+    await add_payment(runtime, await ask(PUBLIC), state="paid", mode="test")
+
+
+async def ask_for_approval(runtime: Runtime, user: User, ask: Ask) -> None:
+    await runtime.pool.execute("update event_types set requires_confirmation = true where slug = 'meeting'")
+    await ask(PUBLIC)
+
+
+async def write_from_own_phone(runtime: Runtime, user: User, ask: Ask) -> None:
+    """Give the contact of somebody a phone of one's own, and write from it."""
+    await ask(PUBLIC)
+    await runtime.pool.execute("update contacts set phone = '+4915112345678'")
+    await runtime.pool.execute(
+        """with thread as (
+               insert into conversations (id, owner_id, contact_phone, channel, last_message_at, created_at, updated_at)
+               values (gen_random_uuid(), $1, '+4915112345678', 'sms', now(), now(), now()) returning id)
+           insert into messages (id, conversation_id, content, direction, status, at, created_at)
+           select gen_random_uuid(), id, 'Hi', 'inbound', 'received', now(), now() from thread""",
+        user.id,
+    )
+
+
+async def rename_a_proven_contact(runtime: Runtime, user: User, ask: Ask) -> None:
+    """Prove an address of one's own, and give its contact that of somebody else."""
+    await runtime.pool.execute("update event_types set requires_email_verification = true where slug = 'meeting'")
+    await ask(PUBLIC, "eve@spam.example", proof=EmailProof("eve@spam.example"))
+    await runtime.pool.execute("update contacts set email = 'jonas@okafor.example'")
+
+
+@pytest.mark.parametrize(
+    "pretend",
+    [
+        only_book,
+        use_own_link,
+        begin_to_pay,
+        pay_with_a_test_card,
+        ask_for_approval,
+        write_from_own_phone,
+        rename_a_proven_contact,
+    ],
+)
+async def test_a_new_account_makes_nobody_known_by_what_it_can_do_itself(
+    runtime: Runtime, user: User, newcomer: Actor, ask: Ask, pretend: Proof
+) -> None:
+    await pretend(runtime, user, ask)
+    before = await spent(runtime)
+    for _ in range(5 - before):
         await ask(newcomer)
 
+    assert await spent(runtime) == 5
     assert await is_refused(ask(newcomer))
-    async with runtime.transaction(PUBLIC) as work:
-        made = await runtime.pool.fetchval("select id from bookings order by created_at limit 1")
-        await bookings.cancel_booking(work, BookingRef(made, None))
-    assert not await is_refused(ask(newcomer))
 
 
 async def test_one_mailbox_is_one_stranger(runtime: Runtime, newcomer: Actor, ask: Ask) -> None:

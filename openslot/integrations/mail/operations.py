@@ -211,11 +211,13 @@ async def is_told(work: Work, booking: Booking, kind: MailKind) -> bool:
 async def _find_allowance(work: Work, draft: Draft) -> str | None:
     """Count a mail to a stranger for the account of the host, once however often it is tried."""
     host_id, email = draft.host_id, draft.recipient.email
-    if host_id is None or await store.is_begun(work.db, draft.id) or not await is_stranger(work, host_id, email):
+    if host_id is None or await store.is_begun(work.db, draft.id):
         return None
     account = await find_account(work, host_id)
+    if account is None or not await is_stranger(work, host_id, email, is_trusted=account.is_trusted):
+        return None
     try:
-        await spend(work, Cost.MAIL, [account] if account else [])
+        await spend(work, Cost.MAIL, [account])
     except AllowanceUsed as used:
         return f"{rules.LIMIT_REACHED}{used.message}"
     return None
