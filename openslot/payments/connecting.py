@@ -123,7 +123,7 @@ async def end_checkouts(work: Work, connection: PaymentConnection) -> bool:
     """
     for booking_id in await store.list_under_way(work.db, connection.id):
         try:
-            await operations.give_up(work.runtime, booking_id)
+            await operations.end_checkout(work.runtime, booking_id)
         except PaymentUnavailable:
             if await _is_key_refused(work, connection):
                 return True

@@ -1,6 +1,5 @@
 """The verbs of payments: book and pay, read what became of it, give up, refund."""
 
-from datetime import timedelta
 from enum import Enum
 from functools import partial
 from uuid import UUID
@@ -9,11 +8,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
+from openslot.allowances.models import CauseKind, Cost, CostCause
+from openslot.allowances.operations import has_spent
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound, PaymentUnavailable
 from openslot.bookings.links import manage_url
 from openslot.bookings.models import Booking, BookingDetails, BookingWanted, Status
-from openslot.core.actor import SYSTEM
+from openslot.core.actor import PUBLIC, SYSTEM
 from openslot.core.errors import Invalid, require
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime, Work
@@ -48,8 +49,6 @@ from openslot.payments.store import FoundPayment
 
 MAX_READS = 10
 """How often a payment is read because somebody else has changed it meanwhile."""
-LOOKED_EVERY = timedelta(seconds=5)
-"""How often the provider is asked about one payment for those who look at its page."""
 
 
 class ReadPurpose(Enum):
@@ -128,16 +127,23 @@ async def read_anew(runtime: Runtime, payment_id: UUID) -> StoredPayment:
 
 async def look(runtime: Runtime, payment: StoredPayment) -> StoredPayment:
     """Read a payment anew for the first who looks at it within five seconds; the others see what is stored."""
-    if not await store.begin_look(runtime.pool, payment.id, every=LOOKED_EVERY):
-        return payment
-    return await read_anew(runtime, payment.id)
+    return await read_anew(runtime, payment.id) if await _may_ask(runtime, payment, "look") else payment
 
 
 async def give_up(runtime: Runtime, booking_id: UUID) -> StoredPayment:
     """End the checkout of an invitee who does not want to pay any more, and free the time.
 
-    Whoever has paid a moment before has a confirmed booking. Refused if the provider can't be asked.
+    Whoever has paid a moment before has a confirmed booking. Of those who ask within five seconds the provider is asked
+    for the first; the others see what is stored.
     """
+    payment = require(await store.find_of_booking(runtime.pool, booking_id), BookingNotFound)
+    if payment.state is PaymentState.PROCESSING and not await _may_ask(runtime, payment, "end"):
+        return payment
+    return await end_checkout(runtime, booking_id)
+
+
+async def end_checkout(runtime: Runtime, booking_id: UUID) -> StoredPayment:
+    """Let nobody pay any more for a booking, and free its time; refused if the provider can't be asked."""
     payment = require(await store.find_of_booking(runtime.pool, booking_id), BookingNotFound)
     if payment.state in {PaymentState.PAID, PaymentState.RELEASED}:
         return payment
@@ -145,6 +151,16 @@ async def give_up(runtime: Runtime, booking_id: UUID) -> StoredPayment:
     if given_up.state in {PaymentState.OPENING, PaymentState.OPEN}:
         raise CheckoutNotOpened
     return given_up
+
+
+async def _may_ask(runtime: Runtime, payment: StoredPayment, why: str) -> bool:
+    """Spend a question to the provider about one payment, whoever asks it; it is spent before the provider answers."""
+    everybody = CostCause(kind=CauseKind.LIMIT, name=str(payment.id))
+
+    async def ask(work: Work) -> bool:
+        return await has_spent(work, Cost.PROVIDER_READ, [everybody], scope=why)
+
+    return await runtime.run(PUBLIC, ask)
 
 
 async def _advance(runtime: Runtime, payment_id: UUID, purpose: ReadPurpose) -> StoredPayment:

@@ -1,7 +1,7 @@
 """The SQL of payments, refunds and revenue."""
 
 from collections.abc import Collection
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from uuid import UUID
 
 from msgspec import Struct
@@ -51,10 +51,6 @@ select {PAYMENTS.columns} from (
         select from effects f where f.reaction = 'payments.read' and f.key = p.id::text
           and f.state in ('queued', 'running'))) p
 order by p.place, p.next_read_at limit $2"""
-
-# By the database's clock, which is read again if another look was waited for; one that was set back holds nobody up.
-BEGIN_LOOK = """update payments set looked_at = clock_timestamp()
-where id = $1 and (looked_at is null or looked_at not between clock_timestamp() - $2::interval and clock_timestamp())"""
 
 
 class FoundPayment(Struct, frozen=True, kw_only=True):
@@ -120,11 +116,6 @@ async def update_payment(db: Db, payment: StoredPayment) -> None:
     """Write what may change of a payment that is locked."""
     statement = f"update payments set {CHANGED.assign(first=2)} where id = $1"
     await db.execute(statement, payment.id, *CHANGED.values(payment))
-
-
-async def begin_look(db: Db, payment_id: UUID, *, every: timedelta) -> bool:
-    """Say that somebody looks at a payment; False if somebody has done so a moment ago."""
-    return count_of(await db.execute(BEGIN_LOOK, payment_id, every)) == 1
 
 
 async def keep_refund_until(db: Db, payment_id: UUID, until: datetime | None) -> None:

@@ -1,16 +1,15 @@
 """Looking at a payment: the provider is asked for one reader within five seconds, in all processes together."""
 
 import asyncio
-from datetime import timedelta
 from urllib.parse import urlsplit
 
 import httpx2
-import pytest
+from msgspec.structs import replace
 
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
-from openslot.payments import operations, store
+from openslot.payments import operations
 from openslot.payments.models import StoredPayment
 from openslot.runtime import open_runtime
 from tests.payments.support import book, find, reload, session_of
@@ -27,11 +26,6 @@ async def _look_from_two(settings: Settings, runtime: Runtime, clock: MovingCloc
         await asyncio.gather(*looks)
 
 
-async def _wait(runtime: Runtime, seconds: float) -> None:
-    """Let time pass by the database's clock."""
-    await runtime.pool.execute("update payments set looked_at = looked_at - $1::interval", timedelta(seconds=seconds))
-
-
 async def test_of_all_who_look_at_once_in_two_processes_one_asks_the_provider(
     client: httpx2.AsyncClient,
     settings: Settings,
@@ -46,35 +40,59 @@ async def test_of_all_who_look_at_once_in_two_processes_one_asks_the_provider(
     await _look_from_two(settings, runtime, clock, payment)
     assert len(fake_stripe.asked) - before == 1
 
-    await _wait(runtime, 4)
+    clock.pass_time(seconds=4)
     await operations.look(runtime, payment)
     assert len(fake_stripe.asked) - before == 1
 
-    await _wait(runtime, 1)
+    clock.pass_time(seconds=1.3)
     await _look_from_two(settings, runtime, clock, payment)
     assert len(fake_stripe.asked) - before == 2
 
 
-async def test_without_the_stamp_everyone_asks(
+async def test_with_a_larger_allowance_more_ask(
     client: httpx2.AsyncClient,
     settings: Settings,
     runtime: Runtime,
     clock: MovingClock,
     paid: EventType,
     fake_stripe: FakeStripe,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The test above can fail."""
+    """The test above can fail, and the setting is what decides."""
     payment = await find(runtime, await book(client, paid))
     before = len(fake_stripe.asked)
-    always = "update payments set looked_at = clock_timestamp() - $2::interval where id = $1"
-    monkeypatch.setattr(store, "BEGIN_LOOK", always)
+    runtime.settings = settings = replace(settings, allowance_provider_read=3)
     await _look_from_two(settings, runtime, clock, payment)
-    assert len(fake_stripe.asked) - before > 1
+    assert len(fake_stripe.asked) - before == 3
+
+
+async def test_giving_up_again_and_again_asks_once_while_the_money_is_on_its_way(
+    client: httpx2.AsyncClient,
+    runtime: Runtime,
+    clock: MovingClock,
+    paid: EventType,
+    books: Books,
+    fake_stripe: FakeStripe,
+) -> None:
+    answer = await book(client, paid)
+    payment, token = await find(runtime, answer), answer.json()["manageUrl"].rpartition("/")[2]
+    books.pay_later(session_of(payment))
+    await operations.read_anew(runtime, payment.id)
+    before = len(fake_stripe.asked)
+    answers = [await client.post(f"/api/public/manage/{token}/cancel") for _ in range(5)]
+    assert {each.headers["x-error-code"] for each in answers} == {"payment_processing"}
+    assert len(fake_stripe.asked) - before == 1
+    clock.pass_time(seconds=5.3)
+    await operations.give_up(runtime, payment.booking_id)
+    assert len(fake_stripe.asked) - before == 2
 
 
 async def test_reloading_the_page_asks_once_and_shows_what_is_stored(
-    client: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books, fake_stripe: FakeStripe
+    client: httpx2.AsyncClient,
+    runtime: Runtime,
+    clock: MovingClock,
+    paid: EventType,
+    books: Books,
+    fake_stripe: FakeStripe,
 ) -> None:
     answer = await book(client, paid)
     payment, page = await find(runtime, answer), urlsplit(answer.json()["manageUrl"]).path
@@ -85,7 +103,7 @@ async def test_reloading_the_page_asks_once_and_shows_what_is_stored(
     assert len(fake_stripe.asked) - before == 1
 
     books.pay(session_of(payment))
-    await _wait(runtime, 5)
+    clock.pass_time(seconds=5.3)
     landed = await client.get(page)
     assert (landed.status_code, (await reload(runtime, payment)).state) == (303, "paid")
 
@@ -99,13 +117,13 @@ async def test_a_notice_is_followed_however_often_somebody_looks(
     assert (await operations.read_anew(runtime, payment.id)).state == "paid"
 
 
-async def test_a_database_whose_clock_was_set_back_is_asked_at_once(
-    client: httpx2.AsyncClient, runtime: Runtime, paid: EventType, fake_stripe: FakeStripe
+async def test_after_the_clock_was_set_back_the_provider_is_asked_at_once(
+    client: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, paid: EventType, fake_stripe: FakeStripe
 ) -> None:
     payment = await find(runtime, await book(client, paid))
     await operations.look(runtime, payment)
     before = len(fake_stripe.asked)
-    await _wait(runtime, -3600)
+    clock.pass_time(hours=-1)
     await operations.look(runtime, payment)
     assert len(fake_stripe.asked) - before == 1
 

@@ -1,12 +1,12 @@
 """A host who takes payments, the fake Stripe they go to, and how the pages are used."""
 
 import re
-from datetime import timedelta
 
 import httpx2
 import pytest
 
-from openslot.payments import operations
+from openslot.allowances import rules
+from openslot.allowances.models import Cost
 from tests.payments.conftest import books, clock, connection, fake_stripe, member, paid, settings, stranger, user
 from tests.payments.support import TEN
 from tests.support.fake_stripe import Books
@@ -23,7 +23,7 @@ SESSION = re.compile(r"cs_\w+")
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nobody look at a payment so soon after another that the provider is not asked."""
-    monkeypatch.setattr(operations, "LOOKED_EVERY", timedelta())
+    monkeypatch.setitem(rules.ACCOUNTS, Cost.PROVIDER_READ, 1000)
 
 
 def filled(start: str = TEN, **changes: str) -> dict[str, str]:
