@@ -10,7 +10,7 @@ from openslot.access import limits
 from openslot.access import reset_store as store
 from openslot.access.models import EmailCode
 from openslot.allowances.models import Cost
-from openslot.allowances.operations import causes_of, find_account, spend
+from openslot.allowances.operations import causes_of, find_account, spend, spend_on_page
 from openslot.allowances.rules import find_network
 from openslot.core.actor import PUBLIC
 from openslot.core.ids import new_id
@@ -54,7 +54,8 @@ async def send_code(
 ) -> timedelta | None:
     """Plan the mail with a new code, or return after how long one can be sent because enough were.
 
-    It costs whoever asks and the host: a page is no way to mail codes to strangers without end.
+    It costs whoever asks and the host: a page is no way to mail codes to strangers without end, and that of a host for
+    whom nobody vouches mails few.
     """
     (await limits.take(runtime.pool, f"code:{from_address}", MAX_FROM_ADDRESS)).check()
 
@@ -67,6 +68,7 @@ async def send_code(
         host = await find_account(work, host_id)
         causes = (*await causes_of(work, email=email), *((host,) if host else ()))
         await spend(work, Cost.CODE, causes, host_id=host_id)
+        await spend_on_page(work, host_id)
         code = EmailCode(
             id=new_id(), event_type_id=event_type_id, email=email, locale=locale, expires_at=work.now + LASTS
         )

@@ -1,7 +1,7 @@
 """The ledger of allowances: may this cause spend that? Exact over all processes, and undone with the transaction."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -14,10 +14,20 @@ from msgspec.structs import replace
 from openslot.allowances import store
 from openslot.allowances.errors import AllowanceUsed
 from openslot.allowances.models import Allowance, CauseKind, Cost, CostCause, RefusedCost
-from openslot.allowances.rules import DAY, PARTS, allow, find_free_part, find_mail_domain, find_network
+from openslot.allowances.rules import (
+    DAY,
+    ON_PAGE,
+    PARTS,
+    allow,
+    find_free_part,
+    find_mail_domain,
+    find_network,
+    is_little,
+)
 from openslot.allowances.store import AskedBucket, Note
 from openslot.core.actor import ActorKind
 from openslot.core.config import Settings
+from openslot.core.db import Row
 from openslot.core.work import Periodic, Runtime, Work
 from openslot.jobs.batches import delete_old
 
@@ -47,14 +57,9 @@ async def causes_of(work: Work, *, email: str | None = None, account_id: UUID | 
         return ()
     network = find_network(CLIENT_ADDRESS.get() or "")
     found = (account, CostCause(kind=CauseKind.NETWORK, name=network) if network else None)
-    domain = cause_of_address(email) if email else ()
-    return (*(each for each in found if each is not None), *domain)
-
-
-def cause_of_address(email: str) -> tuple[CostCause, ...]:
-    """Name the domain of an address as the only cause; nothing for those of large providers."""
-    domain = find_mail_domain(email)
-    return (CostCause(kind=CauseKind.MAIL_DOMAIN, name=domain),) if domain else ()
+    domain = find_mail_domain(email) if email else None
+    claimed = CostCause(kind=CauseKind.MAIL_DOMAIN, name=domain) if domain else None
+    return tuple(each for each in (*found, claimed) if each is not None)
 
 
 async def find_account(work: Work, user_id: UUID | None) -> CostCause | None:
@@ -74,37 +79,69 @@ async def spend(
     amount: int = 1,
     scope: str | None = None,
     host_id: UUID | None = None,
+    most: int | None = None,
 ) -> None:
     """Spend an amount for each of the causes, or nothing at all: `AllowanceUsed` names the one that may not.
 
     It belongs to the caller's transaction and is rolled back with it. `scope` narrows what is counted, for example to
-    one host's day. The host is told of a refusal, and so is an account that asked itself.
+    one host's day, and `most` is what is allowed there instead of their allowance. The host is told of a refusal, and
+    so is an account that asked itself.
     """
-    used = await _find_used(work, cost, causes, amount=amount, scope=scope)
+    used = await find_used(work, cost, causes, amount=amount, scope=scope, most=most)
     if used is not None:
         note_refused(work.runtime, cost, used.cause, used.allowance, host_id=host_id)
         raise used
 
 
 async def has_spent(
-    work: Work, cost: Cost, causes: Sequence[CostCause], *, scope: str | None = None, most: int | None = None
-) -> bool:
-    """Spend one if each of the causes may; otherwise nothing is refused, and whoever asks gets less.
-
-    `most` is what is allowed here instead of their allowance.
-    """
-    return await _find_used(work, cost, causes, amount=1, scope=scope, most=most) is None
-
-
-async def _find_used(
     work: Work,
     cost: Cost,
     causes: Sequence[CostCause],
     *,
-    amount: int,
-    scope: str | None,
+    scope: str | None = None,
+    host_id: UUID | None = None,
+    most: int | None = None,
+) -> bool:
+    """Spend one if each of the causes may; otherwise nothing is refused, and whoever asks gets less.
+
+    That is told as a refusal is.
+    """
+    try:
+        await spend(work, cost, causes, scope=scope, host_id=host_id, most=most)
+    except AllowanceUsed:
+        return False
+    return True
+
+
+async def spend_on_page(work: Work, host_id: UUID) -> None:
+    """Spend one email that somebody sets off on the page of a host for whom nobody vouches; of others none is counted.
+
+    Whoever signs up may send few emails, and makes many networks mail their own page's confirmations and codes.
+    """
+    host = await find_account(work, host_id)
+    if host is not None and not host.is_trusted:
+        most = ON_PAGE * allow_here(work.runtime.settings, Cost.MAIL, host).most
+        await spend(work, Cost.MAIL, [host], scope="page", host_id=host_id, most=most)
+
+
+async def has_spent_on_page(work: Work, host_id: UUID) -> bool:
+    try:
+        await spend_on_page(work, host_id)
+    except AllowanceUsed:
+        return False
+    return True
+
+
+async def find_used(
+    work: Work,
+    cost: Cost,
+    causes: Sequence[CostCause],
+    *,
+    amount: int = 1,
+    scope: str | None = None,
     most: int | None = None,
 ) -> AllowanceUsed | None:
+    """Spend an amount for each of the causes, or find the one that may not; nobody is told."""
     if not causes or amount <= 0:
         return None
     asked = {_name(cost, each, scope): each for each in causes}
@@ -115,13 +152,26 @@ async def _find_used(
     ]
     rows = await store.spend(work.db, entries, amount, now=work.now)
     short = [each for each in entries if not rows[each.bucket]["given"]]
-    if not short:
+    if not short or _is_claimed(asked, entries, rows, short):
         return None
     if given := [bucket for bucket, row in rows.items() if row["given"]]:
         await store.give_back(work.db, given, amount)
     waits = {each: _wait(each, rows[each.bucket]["spent"], rows[each.bucket]["part"], amount, work) for each in short}
     longest = max(short, key=waits.__getitem__)
     return AllowanceUsed(cost, asked[longest.bucket], longest.allowance, retry_after=waits[longest])
+
+
+def _is_claimed(
+    asked: Mapping[str, CostCause],
+    entries: Sequence[AskedBucket],
+    rows: Mapping[str, Row],
+    short: Sequence[AskedBucket],
+) -> bool:
+    """Answer whether only a mail domain is short that anybody may have named, and the network has caused little."""
+    networks = [each for each in entries if asked[each.bucket].kind is CauseKind.NETWORK]
+    return all(asked[each.bucket].kind is CauseKind.MAIL_DOMAIN for each in short) and any(
+        is_little(rows[each.bucket]["spent"], each.allowance.most) for each in networks
+    )
 
 
 def allow_here(settings: Settings, cost: Cost, cause: CostCause) -> Allowance:

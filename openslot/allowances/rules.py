@@ -19,8 +19,14 @@ WINDOWS = {
 # How many times the figure of the setting they may cause: many people share a network, and more a mail domain.
 NETWORKS = {Cost.MAIL: 10, Cost.MESSAGE: 1, Cost.TIME: 1, Cost.WAIT_LIST: 1, Cost.PROVIDER_READ: 1, Cost.CODE: 3}
 MAIL_DOMAINS = {Cost.MAIL: 10, Cost.MESSAGE: 1, Cost.TIME: 2, Cost.WAIT_LIST: 2, Cost.PROVIDER_READ: 1, Cost.CODE: 5}
-# Codes are counted for the host on whose page they are asked for: many more than any network of strangers may cause.
-ACCOUNTS = {Cost.CODE: 10}
+# Codes are counted for the host on whose page they are asked for: more than any network of strangers may cause.
+ACCOUNTS = {Cost.CODE: 4}
+# How many times its own emails others may set off within a day on the page of an account for which nobody vouches:
+# first confirmations that are reserved, those of wait lists, and codes.
+ON_PAGE = 10
+# Of what a network may cause, so large a part is little: anybody can name any mail domain, so that it refuses nobody
+# whose network has caused only little.
+LITTLE = 4
 # The same for an account by its age, and on top of it for people whom it has met and who have proven their address or
 # paid: no more than its age gives, because whoever makes an account can also invent people.
 GROWTH = ((DAY, 1), (timedelta(days=7), 2), (timedelta(days=30), 5))
@@ -94,6 +100,11 @@ def find_mail_domain(email: str) -> str | None:
     names = {".".join(labels[-count:]) for count in (2, 3)}
     domain = ".".join(labels[-registered:])
     return None if not domain or names & LARGE_PROVIDERS else domain
+
+
+def is_little(spent: Sequence[int], most: int) -> bool:
+    """Return whether a network has spent so little of its allowance that no mail domain refuses it."""
+    return sum(spent) <= max(1, most // LITTLE)
 
 
 def find_free_part(spent: Sequence[int], *, amount: int, most: int) -> int:

@@ -122,7 +122,7 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
     await holds.check_again(work, found, starts_at, holder=holder)
     expires_at = work.now + timedelta(minutes=10)
     taken = _take(work, found, starts_at, kind=ClaimKind.HOLD, expires_at=expires_at, holder=holder)
-    await shares.spend_time(work, taken)
+    await shares.spend_hold(work, taken)
     await work.apply()
     await shares.check(work, taken)
     return Hold(id=taken.own_id, expires_at=expires_at)
@@ -201,9 +201,9 @@ async def _keep(work: Work, which: EventTypeRef, starts_at: datetime, held: Held
         raise SlotUnavailable
     if held.seat_id is not None:
         work.stage(claim_store.keep_seat(held.seat_id))
-        return replace(_claimed(found, held.claim_id, held.seat_id, starts_at, held.ends_at), was_held=True)
+        return _claimed(found, held.claim_id, held.seat_id, starts_at, held.ends_at)
     work.stage(claim_store.keep_claim(held.claim_id, found.inputs, starts_at, kind=kind_of(event_type)))
-    return replace(_claimed(found, held.claim_id, None, starts_at), was_held=True)
+    return _claimed(found, held.claim_id, None, starts_at)
 
 
 async def _judge(

@@ -220,9 +220,6 @@ class Claimed(Struct, frozen=True, kw_only=True):
     found: "SlotContext | None" = None
     """What decided about it."""
 
-    was_held: bool = False
-    """Whether the caller's own hold has become it."""
-
     @property
     def own_id(self) -> UUID:
         """What nobody else has of it: the seat of a session, or the time."""

@@ -43,16 +43,21 @@ class TakenShare(Struct, frozen=True):
         return self.closed * 100 <= self.out_of * percent
 
 
-async def spend_time(work: Work, taken: Claimed, *, email: str | None = None) -> None:
-    """Refuse who has taken too many times of this host for a day; a time that was held before is counted once."""
-    causes = await allowances.causes_of(work, email=email)
-    if taken.was_held:
-        causes = tuple(each for each in causes if each.kind is CauseKind.MAIL_DOMAIN)
+async def spend_time(work: Work, taken: Claimed, *, email: str) -> None:
+    """Refuse who has taken too many times of this host for a day, whether they were held before or not."""
     owner_id = taken.event_type.owner_id
+    causes = await allowances.causes_of(work, email=email)
     await allowances.spend(work, Cost.TIME, causes, scope=str(owner_id), host_id=owner_id)
 
 
-async def check(work: Work, taken: Claimed, *, email: str | None = None, is_booked: bool = False) -> None:
+async def spend_hold(work: Work, taken: Claimed) -> None:
+    """Refuse to hold too many times of this host for a day; looking at times keeps nobody from booking one."""
+    owner_id = taken.event_type.owner_id
+    causes = await allowances.causes_of(work)
+    await allowances.spend(work, Cost.TIME, causes, scope=f"holds of {owner_id}", host_id=owner_id)
+
+
+async def check(work: Work, taken: Claimed, *, is_booked: bool = False) -> None:
     """Refuse what is written already and not confirmed, if such times take more than their share.
 
     The host is locked, or the team's event type, so that nothing comes in between. Beyond the share, a booking that
@@ -63,7 +68,7 @@ async def check(work: Work, taken: Claimed, *, email: str | None = None, is_book
     others, exceeded = await _find_exceeded(work, taken)
     if exceeded is None or exceeded.is_within(percent):
         return
-    if is_booked and exceeded.is_within(FIRST_SHARES * percent) and await _is_first(work, taken, email):
+    if is_booked and exceeded.is_within(FIRST_SHARES * percent) and await _is_first(work, taken):
         return
     owner_id = taken.event_type.owner_id
     allowance = Allowance(percent, DAY)
@@ -72,13 +77,11 @@ async def check(work: Work, taken: Claimed, *, email: str | None = None, is_book
     raise DayHoldLimitExceeded(retry_after=_wait(others, work.now))
 
 
-async def _is_first(work: Work, taken: Claimed, email: str | None) -> bool:
-    causes = await allowances.causes_of(work, email=email)
-    # Domains are cheap: whoever comes from an unknown network can't be told apart.
-    if all(each.kind is CauseKind.MAIL_DOMAIN for each in causes):
-        return False
+async def _is_first(work: Work, taken: Claimed) -> bool:
+    # Whoever comes from an unknown network can't be told apart, and mail domains can be named by anybody.
+    causes = await allowances.causes_of(work)
     scope = f"first of {taken.event_type.owner_id}"
-    return await allowances.has_spent(work, Cost.TIME, causes, scope=scope, most=1)
+    return bool(causes) and await allowances.find_used(work, Cost.TIME, causes, scope=scope, most=1) is None
 
 
 async def _find_exceeded(work: Work, taken: Claimed) -> tuple[Sequence[Unconfirmed], TakenShare | None]:

@@ -95,7 +95,7 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
         work.stage(team_claim_store.insert_held(taken.hosts))
     for each in taken.chosen:
         ledger.assign(work, each.group, each.choice, each.asked, AssignmentReason.HELD, hold_id=taken.claim_id)
-    await shares.spend_time(work, taken)
+    await shares.spend_hold(work, taken)
     await work.apply()
     await shares.check(work, taken)
     return Hold(id=taken.own_id, expires_at=expires_at)
@@ -178,4 +178,4 @@ async def _keep(work: Work, which: EventTypeRef, starts_at: datetime, hold_id: U
     if held.seat_id is not None:
         return team_sessions.keep_seat(work, found, held)
     work.stage(*team_claim_store.keep_claims(held.hosts, found.inputs, starts_at))
-    return claimed(found, starts_at, held.hosts, hold_id=hold_id, was_held=True)
+    return claimed(found, starts_at, held.hosts, hold_id=hold_id)

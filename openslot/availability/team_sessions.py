@@ -138,7 +138,6 @@ def keep_seat(work: Work, found: SlotContext, held: HeldTeam) -> Claimed:
         seat_id=seat_id,
         hold_id=session_id,
         ends_at=held.ends_at,
-        was_held=True,
     )
 
 

@@ -284,7 +284,6 @@ def claimed(
     hold_id: UUID | None = None,
     seat_id: UUID | None = None,
     ends_at: datetime | None = None,
-    was_held: bool = False,
 ) -> Claimed:
     return Claimed(
         claim_id=hosts[0].claim_id,
@@ -298,5 +297,4 @@ def claimed(
         replaced=replaced,
         hold_id=hold_id,
         found=found,
-        was_held=was_held,
     )

@@ -69,6 +69,8 @@ class MessageConsent(Struct, frozen=True, kw_only=True):
     text: str
     """As it was shown."""
     source: ConsentSource
+    is_used: bool = True
+    """Whether messages are sent; not if whoever books has given too many phones."""
 
 
 class EmailProof(Struct, frozen=True):

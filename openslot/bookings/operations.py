@@ -78,7 +78,7 @@ async def create_pending(work: Work, wanted: BookingWanted) -> BookingDetails:
     check_for(work, event_type, wanted)
     is_proven = await email_proofs.check(work, event_type, wanted)
     await check_invitee(work, event_type, wanted.invitee.email)
-    await strangers.spend_for(work, event_type.owner_id, wanted)
+    wanted = await strangers.spend_for(work, event_type.owner_id, wanted)
     if _kind_of(work, event_type) is not ClaimKind.BOOKING:
         return await _begin_pending(work, claimed, wanted, is_proven=is_proven)
     contact = await find_contact(work, event_type, wanted)
@@ -86,7 +86,7 @@ async def create_pending(work: Work, wanted: BookingWanted) -> BookingDetails:
     booking = await locate(work, booking)
     _stage_insert(work, booking, claimed, wanted, is_proven=is_proven)
     details = BookingDetails(booking, event_type, contact, hosts.show(claimed.hosts))
-    is_reserved = await strangers.reserve_confirmation(work)
+    is_reserved = await strangers.reserve_confirmation(work, booking.host_id)
     await work.record(hosts.tell(work, BookingCreated, details, is_reserved=is_reserved))
     return details
 
@@ -101,18 +101,19 @@ async def _begin_pending(work: Work, claimed: Claimed, wanted: BookingWanted, *,
         await requests.begin(work, details)
     else:
         await work.apply()
-    await shares.check(work, claimed, email=wanted.invitee.email, is_booked=True)
+    await shares.check(work, claimed, is_booked=True)
     return details
 
 
 async def find_contact(work: Work, event_type: EventType, wanted: BookingWanted) -> Contact:
     """Find the contact who books, or add them."""
+    agreed = wanted.message_consent
     return await contacts.find_or_add(
         work,
         owner_id=event_type.owner_id,
         name=wanted.invitee.name,
         email=wanted.invitee.email,
-        phone=wanted.message_consent.phone if wanted.message_consent else None,
+        phone=agreed.phone if agreed and agreed.is_used else None,
     )
 
 
@@ -133,6 +134,11 @@ def _stage_insert(work: Work, booking: Booking, claimed: Claimed, wanted: Bookin
 async def find_consent(work: Work, booking_id: UUID) -> MessageConsent | None:
     """Find what the invitee of a booking has agreed to, unless they have withdrawn it."""
     return await store.find_consent(work.db, booking_id)
+
+
+async def find_unused_phone(work: Work, booking_id: UUID) -> str | None:
+    """Find the phone that no messages are sent to, because whoever has booked had given too many others."""
+    return await store.find_unused_phone(work.db, booking_id)
 
 
 async def withdraw_consent(work: Work, ref: BookingRef) -> None:

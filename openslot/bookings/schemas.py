@@ -197,11 +197,19 @@ class CreatedPublicBooking(CreatedBooking, frozen=True, kw_only=True, rename="ca
         str | UnsetType,
         Meta(description="Only if `status` is PENDING_PAYMENT", examples=["https://checkout.stripe.com/c/pay/cs_…"]),
     ] = UNSET
+    no_messages_to: Annotated[
+        str | UnsetType,
+        Meta(
+            description="The phone of `messageConsent`, only if no messages are sent to it because too many others were"
+            " given from the same network",
+            examples=["+4915112345678"],
+        ),
+    ] = UNSET
 
 
 def without_links(created: CreatedPublicBooking) -> CreatedPublicBooking:
     """Take out what lets whoever has it read or change what was booked, or pay for it."""
-    return replace(created, manage_url=UNSET, payment_url=UNSET, series=UNSET)
+    return replace(created, manage_url=UNSET, payment_url=UNSET, series=UNSET, no_messages_to=UNSET)
 
 
 class CreatedHold(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -371,7 +379,10 @@ def read_wanted(
 SHOWN_BOOKING = Shape(ShownBooking, models.Booking, given=("event_type", "contact", "manage_url", "hosts"))
 _MANAGED = Shape(ManagedBooking, models.Booking, given=("event_type", "host", "can_change"))
 show_created = Shape(
-    CreatedPublicBooking, models.Booking, names={"booking_id": "id"}, given=("manage_url", "payment_url", "series")
+    CreatedPublicBooking,
+    models.Booking,
+    names={"booking_id": "id"},
+    given=("manage_url", "payment_url", "no_messages_to", "series"),
 ).show
 show_entry = Shape(ShownBooking, models.BookingEntry, given=("manage_url", "hosts")).show
 show_detailed_entry = Shape(DetailedBooking, models.BookingEntry, given=("manage_url", "hosts", "email_logs")).show

@@ -40,7 +40,7 @@ async def create_series(work: Work, wanted: BookingWanted, recurrence: Recurrenc
     is_proven = await email_proofs.check(work, event_type, wanted)
     await operations.check_invitee(work, event_type, wanted.invitee.email, bookings=len(weeks.open))
     # One mail tells of all dates.
-    await strangers.spend_for(work, event_type.owner_id, wanted)
+    wanted = await strangers.spend_for(work, event_type.owner_id, wanted)
     contact = await operations.find_contact(work, event_type, wanted)
     series_id, bookings = new_id(), []
     for claimed in taken:
@@ -60,7 +60,7 @@ async def create_series(work: Work, wanted: BookingWanted, recurrence: Recurrenc
         details,
         series=_list_dates(bookings),
         skipped=weeks.closed,
-        is_reserved=await strangers.reserve_confirmation(work),
+        is_reserved=await strangers.reserve_confirmation(work, first.host_id),
     )
     later = (replace(told, booking=each, series=(), skipped=(), told_by=first.id) for each in others)
     await work.record(told, *later)

@@ -141,18 +141,30 @@ def _write_rows(bookings: Sequence[Booking]) -> str:
 
 
 def insert_consents(bookings: Sequence[Booking], consent: MessageConsent, *, now: datetime) -> Change:
-    statement = """insert into message_consents (id, host_id, booking_id, phone, text, source, given_at)
-        select w.id, $1::uuid, w.booking_id, $2::text, $3::text, $4::text, $5::timestamptz
-        from unnest($6::uuid[], $7::uuid[]) as w (id, booking_id)"""
-    about = (bookings[0].host_id, consent.phone, consent.text, consent.source, now)
+    statement = """insert into message_consents (id, host_id, booking_id, phone, text, source, given_at, withdrawn_at)
+        select w.id, $1::uuid, w.booking_id, $2::text, $3::text, $4::text, $5::timestamptz, $6::timestamptz
+        from unnest($7::uuid[], $8::uuid[]) as w (id, booking_id)"""
+    about = (bookings[0].host_id, consent.phone, consent.text, consent.source, now, _unused_at(consent, now))
     return Change(statement, (*about, [new_id() for _ in bookings], [each.id for each in bookings]))
 
 
 def insert_consent(booking: Booking, consent: MessageConsent, *, now: datetime) -> Change:
-    statement = """insert into message_consents (id, host_id, booking_id, phone, text, source, given_at)
-        values ($1, $2, $3, $4, $5, $6, $7)"""
+    statement = """insert into message_consents (id, host_id, booking_id, phone, text, source, given_at, withdrawn_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8)"""
     about = (new_id(), booking.host_id, booking.id)
-    return Change(statement, (*about, consent.phone, consent.text, consent.source, now))
+    return Change(statement, (*about, consent.phone, consent.text, consent.source, now, _unused_at(consent, now)))
+
+
+def _unused_at(consent: MessageConsent, now: datetime) -> datetime | None:
+    """Return when a consent ends of which no use is made: at once."""
+    return None if consent.is_used else now
+
+
+async def find_unused_phone(db: Db, booking_id: UUID) -> str | None:
+    """Find the phone that was given for messages of which none is sent."""
+    statement = "select phone from message_consents where booking_id = $1 and withdrawn_at = given_at"
+    found: str | None = await db.fetchval(statement, booking_id)
+    return found
 
 
 async def find_consent(db: Db, booking_id: UUID) -> MessageConsent | None:

@@ -50,7 +50,9 @@ IS_PROVEN = """
 select exists (
     select from conversations v join messages s on s.conversation_id = v.id
     where v.owner_id = $1 and v.contact_phone = $2 and s.direction = 'inbound')
-  or exists (select from message_consents c where c.host_id = $1 and c.phone = $2 and c.given_at > $3)"""
+  or exists (
+    select from message_consents c
+    where c.host_id = $1 and c.phone = $2 and c.given_at > $3 and c.withdrawn_at is distinct from c.given_at)"""
 
 
 class SendingNumber(Struct, frozen=True):

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from openslot.allowances.models import Allowance, CauseKind, Cost, CostCause
-from openslot.allowances.operations import causes_of, has_spent, note_refused, spend
+from openslot.allowances.operations import causes_of, has_spent, has_spent_on_page, note_refused, spend
 from openslot.allowances.rules import DAY, HOUR
 from openslot.bookings import rules, stranger_store
 from openslot.bookings.models import BookingWanted
@@ -17,11 +19,16 @@ from openslot.i18n import Text
 OTHER_COUNTRY = Text("is of a country that messages are not sent to, only to: %(countries)s. Leave the box unticked")
 
 
-async def spend_for(work: Work, host_id: UUID, wanted: BookingWanted) -> None:
-    """Refuse a booking that would write to more strangers than whoever asks may cause."""
+async def spend_for(work: Work, host_id: UUID, wanted: BookingWanted) -> BookingWanted:
+    """Refuse a booking that would mail more strangers than whoever asks may cause.
+
+    Beyond the messages that they may cause it is made without them: what is returned says so.
+    """
     await spend_mail(work, host_id, wanted.invitee.email, wanted.guests)
-    if wanted.message_consent is not None:
-        await _spend_message(work, host_id, wanted.invitee.email, wanted.message_consent.phone)
+    agreed = wanted.message_consent
+    if agreed is None or await _has_spent_message(work, host_id, agreed.phone):
+        return wanted
+    return replace(wanted, message_consent=replace(agreed, is_used=False))
 
 
 async def spend_mail(work: Work, host_id: UUID, invitee: str, guests: Sequence[str]) -> None:
@@ -34,35 +41,42 @@ async def spend_mail(work: Work, host_id: UUID, invitee: str, guests: Sequence[s
     people = [invitee, *guests] if is_host else [*guests]
     if not people:
         return
-    if causes := await _causes_of(work, host_id, invitee):
+    if causes := await _causes_of(work, host_id, invitee=invitee):
         is_trusted = any(each.is_trusted for each in causes)
         amount = await count_strangers(work.db, host_id, people, is_trusted=is_trusted)
         await spend(work, Cost.MAIL, causes, amount=amount, host_id=host_id)
 
 
-async def reserve_confirmation(work: Work) -> bool:
-    """Spend the invitee's first email; if their network may cause it, nothing that others do can keep it from them."""
+async def reserve_confirmation(work: Work, host_id: UUID) -> bool:
+    """Spend the invitee's first email; if their network may cause it, nothing that others do can keep it from them.
+
+    Of a host for whom nobody vouches only so many are reserved.
+    """
     networks = [each for each in await causes_of(work) if each.kind is CauseKind.NETWORK]
-    is_public = not rules.is_host(work.actor)
-    return is_public and bool(networks) and await has_spent(work, Cost.MAIL, networks, scope="confirmations")
+    if rules.is_host(work.actor) or not networks:
+        return False
+    is_within = await has_spent(work, Cost.MAIL, networks, scope="confirmations", host_id=host_id)
+    return is_within and await has_spent_on_page(work, host_id)
 
 
-async def _spend_message(work: Work, host_id: UUID, invitee: str, phone: str) -> None:
-    """Refuse a phone that no number of the host sends to, or one unproven phone more than whoever asks may cause."""
+async def _has_spent_message(work: Work, host_id: UUID, phone: str) -> bool:
+    """Refuse a phone that no number of the host sends to, and spend one that has proven nothing."""
     numbers = await stranger_store.list_numbers(work.db, host_id)
     if not numbers:
-        return
+        return True
     if not any(is_allowed(phone, number=each.number, countries=each.countries) for each in numbers):
         cause = CostCause(kind=CauseKind.COUNTRY, name=str(host_id))
         note_refused(work.runtime, Cost.MESSAGE, cause, Allowance(0, DAY), host_id=host_id)
         allowed = dict.fromkeys(code for each in numbers for code in list_allowed(each.number, each.countries))
         raise Invalid(details={"messageConsent.phone": OTHER_COUNTRY.fill(countries=CountryNames(tuple(allowed)))})
-    causes = await _causes_of(work, host_id, invitee)
-    if causes and not await stranger_store.is_proven(work.db, host_id, phone, since=work.now - HOUR):
-        await spend(work, Cost.MESSAGE, causes, host_id=host_id)
+    # Whoever wants messages sent to others names a domain that is not theirs.
+    causes = await _causes_of(work, host_id)
+    if not causes or await stranger_store.is_proven(work.db, host_id, phone, since=work.now - HOUR):
+        return True
+    return await has_spent(work, Cost.MESSAGE, causes, host_id=host_id)
 
 
-async def _causes_of(work: Work, host_id: UUID, invitee: str) -> tuple[CostCause, ...]:
+async def _causes_of(work: Work, host_id: UUID, *, invitee: str | None = None) -> tuple[CostCause, ...]:
     # Agents act for the host of the booking.
     account_id = host_id if work.actor.agent and work.actor.user_id is None else None
     return await causes_of(work, email=None if rules.is_host(work.actor) else invitee, account_id=account_id)

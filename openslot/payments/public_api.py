@@ -5,7 +5,7 @@ from functools import partial
 from uuid import UUID
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from openslot.availability.errors import HoldNotFound
@@ -95,9 +95,18 @@ async def create_public_booking(work: Work, request: Request, data: PublicBookin
     if data.recurrence:
         made = await series.create_series(work, wanted, read_recurrence(data.recurrence))
         shown = show_series(made, list_manage_urls(work.runtime, made.booking_ids))
-        return show_created(made.bookings[0], manage_url=shown.bookings[0].manage_url, payment_url=UNSET, series=shown)
+        first, url = made.bookings[0], shown.bookings[0].manage_url
+        phone = await _find_unused_phone(work, data, first.id)
+        return show_created(first, manage_url=url, payment_url=UNSET, no_messages_to=phone, series=shown)
     booking = await operations.book(work, wanted)
-    return show_created(booking, manage_url=manage_url(work.runtime, booking.id), payment_url=UNSET, series=UNSET)
+    url, phone = manage_url(work.runtime, booking.id), await _find_unused_phone(work, data, booking.id)
+    return show_created(booking, manage_url=url, payment_url=UNSET, no_messages_to=phone, series=UNSET)
+
+
+async def _find_unused_phone(work: Work, data: PublicBookingBody, booking_id: UUID) -> str | UnsetType:
+    if data.message_consent is None:
+        return UNSET
+    return await bookings.find_unused_phone(work, booking_id) or UNSET
 
 
 def _read_wanted(request: Request, data: PublicBookingBody) -> BookingWanted:

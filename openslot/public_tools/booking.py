@@ -313,7 +313,9 @@ async def _book_once(
 async def _book(work: Work, wanted: BookingWanted) -> CreatedPublicBooking:
     booking = await payments.book(work, wanted)
     url = manage_url(work.runtime, booking.id)
-    return show_created(booking, manage_url=url, payment_url=msgspec.UNSET, series=msgspec.UNSET)
+    return show_created(
+        booking, manage_url=url, payment_url=msgspec.UNSET, no_messages_to=msgspec.UNSET, series=msgspec.UNSET
+    )
 
 
 def _read_id(text: str, argument: str, refusal: type[Refusal]) -> UUID:

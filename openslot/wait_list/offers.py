@@ -6,8 +6,6 @@ from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
-from openslot.allowances.models import Cost
-from openslot.allowances.operations import cause_of_address, has_spent
 from openslot.availability import claims
 from openslot.availability import operations as availability
 from openslot.availability.models import ByBooking, Code, Slots
@@ -105,10 +103,6 @@ async def _offer(work: Work, starts_at: datetime, each: Waiting) -> bool:
     if planned is None:
         return False
     kept_until, told_until = planned
-    # What is offered to many addresses of one domain is bounded; nobody is told, because nobody has asked just now.
-    causes = cause_of_address(each.entry.email)
-    if not await has_spent(work, Cost.TIME, causes, scope=str(each.entry.host_id)):
-        return False
     claimed = await claims.offer(work, each.which, starts_at, expires_at=kept_until)
     offer = Offer(
         id=new_id(),

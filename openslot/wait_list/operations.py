@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.accounts.store import lock_host
 from openslot.allowances.models import CauseKind, Cost
-from openslot.allowances.operations import causes_of, spend
+from openslot.allowances.operations import causes_of, has_spent_on_page, spend
 from openslot.availability import claims
 from openslot.availability import operations as availability
 from openslot.bookings.pending import HAND_OUT
@@ -92,13 +92,17 @@ async def join(work: Work, wanted: WaitListWanted) -> None:
 
 
 async def _spend_entry(work: Work, entry: WaitListEntry) -> bool:
-    """Refuse who joins this host's lists too often; return whether it is known who asks, beyond an address.
+    """Refuse who joins this host's lists too often, or those of many hosts; return whether the mail is reserved.
 
-    Who joins again is counted too, because the answer does not tell who waits already.
+    It is if it is known who asks, beyond an address. Who joins again is counted too, because the answer does not tell
+    who waits already.
     """
     causes = await causes_of(work, email=entry.email)
     await spend(work, Cost.WAIT_LIST, causes, scope=str(entry.host_id), host_id=entry.host_id)
-    return any(each.kind is not CauseKind.MAIL_DOMAIN for each in causes)
+    known = [each for each in causes if each.kind is not CauseKind.MAIL_DOMAIN]
+    # It mails somebody who may never have heard of it.
+    await spend(work, Cost.MAIL, known, host_id=entry.host_id)
+    return bool(known) and await has_spent_on_page(work, entry.host_id)
 
 
 async def _ask_again(work: Work, known: WaitListEntry, *, is_reserved: bool) -> None:

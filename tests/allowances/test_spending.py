@@ -128,6 +128,32 @@ async def test_scopes_costs_and_kinds_of_causes_are_counted_apart(runtime: Runti
     assert not await try_to_spend(runtime, cause)
 
 
+DOMAIN = CostCause(kind=CauseKind.MAIL_DOMAIN, name="corp.example")
+
+
+async def test_a_mail_domain_that_others_have_used_up_refuses_only_networks_that_have_spent_much(
+    runtime: Runtime,
+) -> None:
+    async with runtime.transaction(PUBLIC) as work:
+        await spend(work, Cost.TIME, [DOMAIN], amount=40)
+    answers = [await try_to_spend(runtime, NETWORK, DOMAIN, cost=Cost.TIME) for _ in range(7)]
+
+    # A quarter of what the network may.
+    assert answers == [True] * 5 + [False] * 2
+    assert await spent_by(runtime, NETWORK) == 5
+    assert await spent_by(runtime, DOMAIN) == 40
+
+
+async def test_whoever_comes_from_nowhere_is_their_mail_domain(runtime: Runtime) -> None:
+    assert await try_to_spend(runtime, DOMAIN, cost=Cost.TIME, amount=40)
+    assert not await try_to_spend(runtime, DOMAIN, cost=Cost.TIME)
+
+
+async def test_a_network_that_has_used_its_own_up_is_refused_whatever_domain_it_names(runtime: Runtime) -> None:
+    assert await try_to_spend(runtime, NETWORK, DOMAIN, cost=Cost.TIME, amount=20)
+    assert not await try_to_spend(runtime, NETWORK, DOMAIN, cost=Cost.TIME)
+
+
 class TestWindows:
     """What is free again, and when."""
 
@@ -292,6 +318,18 @@ async def test_a_host_is_told_of_refusals_and_metrics_count_them(runtime: Runtim
     noted = await noted_for(runtime, user, refused=3)
     assert [(each.cost, each.cause, each.most) for each in noted] == [(Cost.MAIL, CauseKind.ACCOUNT, 20)]
     assert counter._value.get() - before == 3
+
+
+async def test_what_is_given_up_without_a_refusal_is_told_and_counted_too(runtime: Runtime, user: User) -> None:
+    before = operations.REFUSED.labels("mail", "network")._value.get()
+    async with runtime.transaction(PUBLIC) as work:
+        answers = [
+            await operations.has_spent(work, Cost.MAIL, [NETWORK], scope="x", host_id=user.id, most=2) for _ in range(3)
+        ]
+
+    assert answers == [True, True, False]
+    assert [(each.cause, each.most) for each in await noted_for(runtime, user, refused=1)] == [(CauseKind.NETWORK, 2)]
+    assert operations.REFUSED.labels("mail", "network")._value.get() - before == 1
 
 
 async def test_a_refusal_of_a_stranger_is_told_to_the_host(runtime: Runtime, user: User) -> None:

@@ -135,6 +135,27 @@ async def test_one_network_takes_only_so_many_times_of_a_host(runtime: Runtime, 
         assert await book(runtime, paid, start(4)) == "PENDING_PAYMENT"
 
 
+async def test_looking_at_times_keeps_nobody_of_an_office_from_booking(
+    client: httpx2.AsyncClient, runtime: Runtime, paid: EventType
+) -> None:
+    """Each time that is picked on the booking page is held, and given up for the next."""
+    runtime.settings = replace(runtime.settings, hold_share=100, allowance_time=3)
+    answers = []
+    with coming_from("93.184.216.34"):
+        for number in range(5):
+            try:
+                held = await hold(runtime, paid, start(number))
+            except Refusal as refusal:
+                answers.append(refusal.code)
+                continue
+            answers.append("held")
+            async with runtime.transaction(PUBLIC) as work:
+                await claims.drop_hold(work, held.id)
+        assert answers == ["held"] * 3 + ["allowance_used"] * 2
+        booked = [await book(runtime, paid, start(number)) for number in range(4)]
+    assert booked == ["PENDING_PAYMENT"] * 3 + ["allowance_used"]
+
+
 async def test_a_mail_domain_takes_only_so_many_times_of_a_host(runtime: Runtime, paid: EventType) -> None:
     runtime.settings = replace(runtime.settings, hold_share=100, allowance_time=1)
     answers = []

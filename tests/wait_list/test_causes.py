@@ -81,8 +81,9 @@ async def test_a_domain_joins_so_many_lists_of_a_host(runtime: Runtime, day: Eve
     assert answers == ["waits", "waits", "allowance_used"]
 
 
-async def test_offers_to_one_domain_are_bounded(runtime: Runtime, clock: MovingClock, day: EventType) -> None:
-    """The time of who has had enough offers goes to the next at once."""
+async def test_offers_are_not_kept_from_people_because_others_have_named_their_domain(
+    runtime: Runtime, clock: MovingClock, day: EventType
+) -> None:
     runtime.settings = replace(runtime.settings, allowance_time=1)
     booking = await book_day(runtime, day)
     await wait_for(runtime, day, *(f"n{number}@crowd.example" for number in range(3)), "li@wei.example")
@@ -91,7 +92,26 @@ async def test_offers_to_one_domain_are_bounded(runtime: Runtime, clock: MovingC
         clock.pass_time(hours=2)
         await work_off(runtime, clock)
         await hand_out(runtime)
-    assert [name for name, _ in await tell_offered(runtime)] == ["n0", "n1", "li"]
+    assert [name for name, _ in await tell_offered(runtime)] == ["n0", "n1", "n2", "li"]
+
+
+async def test_a_network_that_joins_lists_of_many_hosts_mails_no_more_than_one_may(
+    runtime: Runtime, user: User, day: EventType
+) -> None:
+    """Each list mails somebody who may never have heard of it."""
+    runtime.settings = replace(runtime.settings, allowance_mail=1)
+    await book_day(runtime, day)
+    with coming_from("93.184.216.34"):
+        answers = Counter([await join(runtime, day, f"n{number}@mail{number}.example") for number in range(12)])
+    assert answers == {"waits": 10, "allowance_used": 2}
+    assert await spent_over_all_hosts(runtime) == 10
+
+
+async def spent_over_all_hosts(runtime: Runtime) -> int:
+    found: int = await runtime.pool.fetchval(
+        "select sum(s)::int from allowances, unnest(spent) s where bucket = 'mail network 93.184.216.0/24'"
+    )
+    return found
 
 
 async def test_who_joins_is_asked_although_others_have_used_up_the_emails_of_the_list(

@@ -125,6 +125,8 @@ async def tell_invitee(work: Work, effect: Effect) -> Outcome:
         reply_to=MailAddress(host.email, host.name),
         # Anyone may have asked in somebody's name, and what lapses follows from that; only the host declines.
         is_public=kind is not MailKind.DECLINE,
+        # An answer was promised.
+        is_reserved=kind is MailKind.LAPSE,
     )
     return await deliver(work, effect, draft, SYSTEM if kind is MailKind.LAPSE else effect.actor)
 

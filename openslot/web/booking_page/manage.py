@@ -89,6 +89,7 @@ async def show_booking(
         target=target,
         shows_addresses=meeting.shows_addresses,
         messages_to=consent.phone if consent else None,
+        no_messages_to=await bookings.find_unused_phone(work, booking.id) if is_on else None,
         is_own=viewer is not None and viewer.id == booking.host_id and viewer.email == booking.invitee_email,
         host=host,
         event_type=details.event_type,

@@ -2,9 +2,10 @@
 
 from uuid import UUID
 
+from openslot.bookings import operations as bookings
 from openslot.bookings import requests
 from openslot.bookings.errors import RequestNotOpen
-from openslot.bookings.links import read_manage_token
+from openslot.bookings.links import manage_url, read_manage_token
 from openslot.bookings.models import RequestState, Status, show_reason
 from openslot.bookings.public_api import booking_limit
 from openslot.bookings.words import format_day, format_hours, format_place, format_zone
@@ -16,6 +17,8 @@ from openslot.event_types.models import Location
 from openslot.http.doors import take
 from openslot.http.errors import status_of
 from openslot.i18n import Text
+from openslot.integrations.mail.models import MailKind
+from openslot.integrations.mail.operations import is_told
 from openslot.routing import Request, Response, post
 from openslot.web.booking_page.for_assistants import format_offered_place
 from openslot.web.booking_page.forms import show_start
@@ -54,6 +57,9 @@ async def show_request(work: Work, booking_id: UUID, options: Options, *, refusa
         heading=HEADINGS[state],
         state=state,
         done="requested" if is_open and options.done == "booked" else "",
+        is_unmailed=is_open and not await is_told(work, booking, MailKind.REQUEST),
+        manage_url=manage_url(work.runtime, booking_id),
+        no_messages_to=await bookings.find_unused_phone(work, booking_id) if is_open else None,
         booking=booking,
         event_type=event_type,
         host=host,

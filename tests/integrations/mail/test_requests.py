@@ -160,3 +160,18 @@ async def test_strangers_can_not_set_off_more_mail_than_the_limits_allow(
     await work_off(runtime, clock)
     states = [each.status for each in await mails(runtime, INVITEE)]
     assert states == ["sent"] * limit + ["failed"]
+
+
+async def test_the_answer_that_was_promised_is_sent_although_others_have_used_up_the_hosts_part(
+    runtime: Runtime, clock: MovingClock, book: Book
+) -> None:
+    """A request that nobody has answered follows from what anyone may have asked."""
+    runtime.settings = replace(runtime.settings, hold_share=100, limit_mail_host=5)
+    for place in range(6):
+        await book(TEN + timedelta(minutes=30 * place), email=f"p{place}@victims.example")
+    await work_off(runtime, clock)
+    clock.now = TEN + timedelta(hours=4)
+    await lapse(runtime, clock)
+
+    statuses = await runtime.pool.fetch("select status from mail_messages where kind = 'lapse'")
+    assert [row["status"] for row in statuses] == ["sent"] * 6

@@ -1,12 +1,18 @@
 """Whether an invitee wants messages: asked only if some are sent, never ticked before, kept as it was shown."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest.mock import AsyncMock
 
 import httpx2
 import pytest
 from playwright.async_api import Browser, expect
 
 from openslot.accounts.models import User
+from openslot.allowances.models import CauseKind, Cost, CostCause
+from openslot.allowances.rules import NETWORKS
+from openslot.bookings import strangers
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
@@ -93,6 +99,48 @@ async def test_the_box_is_not_ticked_and_what_it_says_is_kept(
     row = await runtime.pool.fetchrow(CONSENT)
     assert row is not None
     assert tuple(row.values()) == (PHONE, text, "booking_page")
+
+
+@pytest.mark.parametrize("kind", ["confirmed", "requested"])
+async def test_who_has_given_too_many_numbers_books_without_messages_and_reads_so(
+    client: httpx2.AsyncClient, runtime: Runtime, intro: EventType, texting: None, kind: str
+) -> None:
+    await runtime.pool.execute("update event_types set requires_confirmation = $1", kind == "requested")
+    with unproven(0):
+        answer = await client.post(PAGE, data=filled(messages="Send me messages", phone=PHONE))
+
+    assert answer.status_code == 303, answer.text
+    page = read_page(await client.get(answer.headers["location"]))
+    assert f"No messages are sent to {PHONE}, because too many other numbers were given from your network." in page.text
+    assert "You agreed to get messages" not in page.text
+    assert await runtime.pool.fetch(CONSENT) == []
+    assert await runtime.pool.fetchval("select phone from contacts") is None
+
+
+async def test_the_api_says_which_phone_gets_no_messages(
+    client: httpx2.AsyncClient, runtime: Runtime, intro: EventType, texting: None
+) -> None:
+    body = {
+        "eventTypeId": str(intro.id),
+        "startTime": TEN,
+        "inviteeName": "Jonas",
+        "inviteeEmail": "jonas@okafor.example",
+        "inviteeTimezone": "UTC",
+        "messageConsent": {"phone": PHONE, "text": "Text me"},
+    }
+    with unproven(0):
+        made = await client.post("/api/bookings", json=body)
+    assert (made.status_code, made.json()["noMessagesTo"]) == (200, PHONE)
+
+
+@contextmanager
+def unproven(most: int) -> Iterator[None]:
+    """Let everybody, wherever they come from, cause messages to so many numbers."""
+    with pytest.MonkeyPatch.context() as patch:
+        everybody = CostCause(kind=CauseKind.NETWORK, name="93.184.216.0/24")
+        patch.setattr(strangers, "causes_of", AsyncMock(return_value=(everybody,)))
+        patch.setitem(NETWORKS, Cost.MESSAGE, most)
+        yield
 
 
 async def test_nothing_is_kept_of_somebody_who_does_not_tick_the_box(

@@ -1,6 +1,7 @@
 """Mail that stays in the embedded mailbox is nowhere called sent; with a mail server it is."""
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 
 import httpx2
 import pytest
@@ -19,7 +20,10 @@ from tests.support.host import Book, open_session
 from tests.support.live import connect, serving
 from tests.support.page import read_page
 from tests.support.switches import resume, stop
+from tests.support.wait_list import book_day
+from tests.web.event_types.conftest import offer
 
+TEN = datetime(2026, 3, 17, 10, 0, tzinfo=UTC)
 KEPT = "are in the mailbox: no mail server is set up"
 
 
@@ -152,3 +156,21 @@ async def test_who_gets_no_confirmation_reads_so_and_keeps_the_link(
     assert link in unsent.text
     assert "on its way" in sent.text
     assert link not in sent.text
+
+
+async def test_who_gets_no_email_about_a_request_reads_so_and_keeps_the_link(
+    with_server: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    asked = await offer(runtime, user, "asked", requires_confirmation=True)
+    booking = await book_day(runtime, asked, TEN)
+    path = f"/manage/{manage_token(runtime, booking.id)}?done=booked"
+    await stop(runtime)
+    unsent = read_page(await with_server.get(path))
+    await resume(runtime)
+    sent = read_page(await with_server.get(path))
+
+    assert "No email was sent to first@x.example. Keep this link: it shows the answer." in unsent.text
+    assert "The answer is sent to" not in unsent.text
+    assert manage_url(runtime, booking.id) in unsent.text
+    assert "The answer is sent to first@x.example." in sent.text
+    assert "Keep this link" not in sent.text
