@@ -181,10 +181,14 @@ class Draft(Struct, frozen=True, kw_only=True):
     """Whether it is sent even if email is stopped: to sign in, to verify an address, or about security."""
 
     @property
-    def is_of_host(self) -> bool:
-        """Whether a host has it sent, again and again, to somebody for whom they have booked."""
-        is_repeated = self.kind in {MailKind.REMINDER, MailKind.FOLLOW_UP}
-        return is_repeated and not self.is_public and self.recipient.role is not RecipientRole.HOST
+    def is_by_host(self) -> bool:
+        """Whether a host, or somebody on their behalf, has it sent to those who take part in a meeting."""
+        return not self.is_public and self.recipient.role in {RecipientRole.INVITEE, RecipientRole.GUEST}
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether it is sent again and again, so that what was spent for the booking is not enough."""
+        return self.kind in {MailKind.REMINDER, MailKind.FOLLOW_UP}
 
 
 # The transport of installations without a mail server.

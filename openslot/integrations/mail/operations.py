@@ -8,8 +8,8 @@ from msgspec.structs import asdict
 from openslot.accounts import profiles
 from openslot.accounts.models import DEFAULT_COLOR, PRODUCT, Brand, User
 from openslot.allowances.errors import AllowanceUsed
-from openslot.allowances.models import Cost
-from openslot.allowances.operations import find_account, spend
+from openslot.allowances.models import CauseKind, Cost, CostCause
+from openslot.allowances.operations import find_account, has_spent, spend
 from openslot.bookings.events import BookingEvent
 from openslot.bookings.models import Booking, BookingDetails
 from openslot.bookings.strangers import is_stranger
@@ -40,7 +40,7 @@ from openslot.integrations.mail.ports import MailDeferred, Mailer, MailRefused, 
 from openslot.integrations.mail.rendering import render
 from openslot.integrations.mail.rules import is_last_try
 
-PURPOSE = "mail"
+PURPOSE, RECIPIENT = "mail", "mail recipient"
 MAX_KEPT = 1000
 """How many mails of the mailbox are counted; more are only known to be more."""
 _read_choices = json.Decoder(dict[str, bool]).decode
@@ -99,7 +99,7 @@ def mail_server(work: Work, _: Effect) -> Destination | None:
 async def deliver(work: Work, effect: Effect, draft: Draft, cause: Actor) -> Outcome:
     """Send one mail, unless email is stopped; its result is in the log before the effect is closed."""
     mailer = choose_mailer(work.runtime, cause)
-    if draft.is_public or draft.is_of_host:
+    if draft.is_public or draft.is_by_host:
         async with work.runtime.transaction(SYSTEM) as counted:
             mail = await begin_mail(counted, draft, mailer)
     else:
@@ -138,7 +138,7 @@ async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail |
     Mail that is counted needs a transaction of its own, so that concurrent counts see it.
     """
     rendered = render(draft.letter, draft.brand, draft.locale, postal_address=work.runtime.settings.postal_address)
-    find_limit = _find_limit if draft.is_public else _find_allowance if draft.is_of_host else None
+    find_limit = _find_limit if draft.is_public else _find_allowance if draft.is_by_host else None
     limit = await find_limit(work, draft) if find_limit else None
     written_at = await store.log_mail(
         work.db,
@@ -209,18 +209,36 @@ async def is_told(work: Work, booking: Booking, kind: MailKind) -> bool:
 
 
 async def _find_allowance(work: Work, draft: Draft) -> str | None:
-    """Count a mail to a stranger for the account of the host, once however often it is tried."""
+    """Count a mail to others for the account of the host, once however often it is tried.
+
+    What is repeated costs a stranger each time. Of accounts for which nobody vouches, one person is sent as many as the
+    public may set off, by all of them together.
+    """
     host_id, email = draft.host_id, draft.recipient.email
     if host_id is None or await store.is_begun(work.db, draft.id):
         return None
     account = await find_account(work, host_id)
-    if account is None or not await is_stranger(work, host_id, email, is_trusted=account.is_trusted):
+    if account is None:
+        return None
+    if not account.is_trusted and not await _has_spent_recipient(work, email):
+        most = work.runtime.settings.limit_mail_recipient
+        return f"{rules.LIMIT_REACHED}new accounts have set off {most} mails to this address within 24 hours"
+    if not draft.is_repeated or not await is_stranger(work, host_id, email, is_trusted=account.is_trusted):
         return None
     try:
         await spend(work, Cost.MAIL, [account])
     except AllowanceUsed as used:
         return f"{rules.LIMIT_REACHED}{used.message}"
     return None
+
+
+async def _has_spent_recipient(work: Work, email: str) -> bool:
+    """Spend one mail to a mailbox, whose address is not kept."""
+    mailbox = await store.name_mailbox(work.db, email)
+    name = work.runtime.signer.sign(RECIPIENT, mailbox.encode()).hex()
+    everybody = CostCause(kind=CauseKind.LIMIT, name=name)
+    most = work.runtime.settings.limit_mail_recipient
+    return await has_spent(work, Cost.MAIL, [everybody], scope="recipient", most=most)
 
 
 def _sender(runtime: Runtime, brand: Brand) -> MailAddress:

@@ -144,6 +144,11 @@ async def log_mail(
     return logged_at
 
 
+async def name_mailbox(db: Db, email: str) -> str:
+    """Write an address as all addresses of its mailbox are written."""
+    return str(await db.fetchval("select canonical_recipient($1)", email))
+
+
 async def is_begun(db: Db, mail_id: UUID) -> bool:
     """Answer whether a mail was logged as being sent before."""
     statement = "select exists (select from mail_messages where id = $1 and status <> 'failed')"

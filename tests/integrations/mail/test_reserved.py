@@ -12,7 +12,7 @@ from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.integrations.mail import operations as mail
-from openslot.integrations.mail.models import MailKind, MailStatus, RecipientRole
+from openslot.integrations.mail.models import Draft, MailKind, MailStatus, RecipientRole
 from openslot.reminders import operations as reminders
 from tests.bookings.conftest import offer
 from tests.integrations.mail.conftest import Book, mails, move, work_off
@@ -66,6 +66,61 @@ async def test_strangers_who_use_up_a_hosts_part_keep_the_confirmation_from_nobo
 
     assert await told(runtime, "jonas@okafor.example") == [MailStatus.SENT]
     assert await is_told(runtime, other)
+
+
+async def test_many_networks_have_no_more_confirmations_mailed_by_a_new_host_than_ten_times_its_own_mails(
+    runtime: Runtime, user: User, clock: MovingClock, book: Book
+) -> None:
+    """Whoever signs up and books on the own page from many networks."""
+    await make_untrusted(runtime, user, clock)
+    for number in range(22):
+        CLIENT_ADDRESS.set(f"93.184.{number}.34")
+        await book(start(number), email=f"p{number}@victims{number}.example")
+    await work_off(runtime, clock)
+
+    sent = await runtime.pool.fetchval(
+        "select count(*) from mail_messages where kind = 'confirmation' and status = 'sent' and role = 'invitee'"
+    )
+    # Ten times one, which count in the host's part of eight too: it is used up by them.
+    assert sent == 10
+
+
+async def make_untrusted(runtime: Runtime, user: User, clock: MovingClock) -> None:
+    await runtime.pool.execute(
+        "update users set plan = 'FREE', signed_up = true, created_at = $2 where id = $1", user.id, clock()
+    )
+
+
+def draft_by_host(user: User, email: str, kind: MailKind = MailKind.CANCELLATION) -> Draft:
+    return replace(draft_of(user, kind, RecipientRole.INVITEE, email), is_public=False)
+
+
+async def test_new_accounts_mail_one_person_only_so_often_whatever_they_do(
+    runtime: Runtime, user: User, clock: MovingClock
+) -> None:
+    runtime.settings = replace(runtime.settings, limit_mail_recipient=3, allowance_mail=1000)
+    await make_untrusted(runtime, user, clock)
+    kinds = [MailKind.CONFIRMATION, MailKind.RESCHEDULE, MailKind.CANCELLATION, MailKind.REMINDER]
+    begun = [await begin(runtime, draft_by_host(user, f"jonas+{kind}@okafor.example", kind)) for kind in kinds]
+
+    assert begun == [True] * 3 + [False]
+    why = await runtime.pool.fetchval("select error from mail_messages where status = 'failed'")
+    assert why == "not sent: new accounts have set off 3 mails to this address within 24 hours"
+    assert await begin(runtime, draft_by_host(user, "ana@silva.example"))
+    assert not await runtime.pool.fetchval("select count(*) from allowances where bucket like '%okafor%'")
+
+
+async def test_a_mail_that_is_tried_again_is_counted_once(runtime: Runtime, user: User, clock: MovingClock) -> None:
+    runtime.settings = replace(runtime.settings, limit_mail_recipient=1)
+    await make_untrusted(runtime, user, clock)
+    draft = draft_by_host(user, "jonas@okafor.example")
+
+    assert [await begin(runtime, draft) for _ in range(3)] == [True] * 3
+
+
+async def test_trusted_accounts_mail_their_people_as_often_as_they_like(runtime: Runtime, user: User) -> None:
+    runtime.settings = replace(runtime.settings, limit_mail_recipient=1)
+    assert [await begin(runtime, draft_by_host(user, "jonas@okafor.example")) for _ in range(3)] == [True] * 3
 
 
 async def test_who_is_not_mailed_can_be_told_so_before_and_after_the_worker_comes_by(
