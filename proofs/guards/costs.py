@@ -16,7 +16,7 @@ OF_COSTS: tuple[Mutant, ...] = (
         "payments/test_shares.py::test_strangers_who_do_not_pay_leave_free_times_that_others_can_book",
         (
             "bookings/operations.py",
-            "    await shares.check(work, claimed, email=wanted.invitee.email, is_booked=True)\n",
+            "    await shares.check(work, claimed, is_booked=True)\n",
             "",
         ),
     ),
@@ -87,6 +87,16 @@ OF_COSTS: tuple[Mutant, ...] = (
             "return EVERY in countries or find_country(phone) in list_allowed(number, countries)",
             "return bool(phone)",
         ),
+    ),
+    mutant(
+        "somebody known by a booking that anybody could make",
+        "bookings/test_strangers.py::test_a_new_account_makes_nobody_known_by_what_it_can_do_itself",
+        ("bookings/stranger_store.py", "or $3 and exists (", "or ($3 or true) and exists ("),
+    ),
+    mutant(
+        "a mail domain that its name locks out",
+        "allowances/test_codes.py::test_nobody_locks_a_mail_domain_out_by_naming_it",
+        ("allowances/rules.py", "return sum(spent) <= max(1, most // LITTLE)", "return False"),
     ),
     mutant(
         "new phones that nobody counts",
