@@ -175,7 +175,9 @@ async def find_consent(db: Db, booking_id: UUID) -> MessageConsent | None:
 
 
 async def withdraw_consent(db: Db, booking_id: UUID, *, now: datetime) -> None:
-    statement = "update message_consents set withdrawn_at = $2 where booking_id = $1 and withdrawn_at is null"
+    # At the time when it was given, it would have ended unused.
+    statement = """update message_consents set withdrawn_at = greatest($2, given_at + interval '1 microsecond')
+        where booking_id = $1 and withdrawn_at is null"""
     await db.execute(statement, booking_id, now)
 
 

@@ -55,6 +55,7 @@ MAY_WRITE_LINKS = {
     "openslot.payments.public_api",
     # The page of the link itself: whoever reads it has the link.
     "openslot.web.booking_page.manage",
+    "openslot.web.booking_page.requested",
     "openslot.web.booking_page.view",
     "openslot.webhooks.schemas",
 }
