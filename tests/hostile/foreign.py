@@ -1,49 +1,17 @@
 """Every operation of the REST API and the dashboard that names something by its id, and what is sent to it."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
-from uuid import UUID
 
 import httpx2
 import msgspec
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
 from tests.http.routes import OPERATIONS, Operation
 from tests.support.openapi import DESCRIPTION
+from tests.support.rich_things import OTHERS, TABLES
 
-# Where the ids of a parameter are; with a path or its beginning, for parameters that mean several things.
-TABLES = {
-    "approval_id": "assistant_approvals",
-    "away_id": "out_of_office",
-    "booking_id": "bookings",
-    "/bookings/requests booking_id": "bookings",
-    "/bookings/{booking_id}/hand-over booking_id": "bookings",
-    "call_id": "calls",
-    "contact_id": "contacts",
-    "conversation_id": "conversations",
-    "delivery_id": "webhook_deliveries",
-    "effect_id": "effects",
-    "endpoint_id": "webhook_endpoints",
-    "entry_id": "wait_list_entries",
-    "event_type_id": "event_types",
-    "export_id": "data_exports",
-    "grant_id": "assistant_grants",
-    "import_id": "contact_imports",
-    "key_id": "api_keys",
-    "link_id": "booking_links",
-    "message_id": "messages",
-    "payment_id": "payments",
-    "schedule_id": "schedules",
-    "session_id": "sessions",
-    "/settings/calendars connection_id": "calendar_connections",
-    "/settings/crm connection_id": "crm_connections",
-    "/settings/messages connection_id": "messaging_connections",
-}
-# These name something inside of what an id names, and everyone may write them.
-OTHERS = {"day": "2026-03-18", "position": "0"}
 # Doors of other kinds, with tests of their own: links whose token is the right to use them, signed notices of vendors,
 # administrators, SCIM, and organizations, which `tests/web/organization/test_matrix.py` is about.
 ELSEWHERE = re.compile(
@@ -153,20 +121,3 @@ def hide_ids(answer: httpx2.Response) -> tuple[int, bytes]:
     for each in re.findall(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", answer.request.url.path):
         shown = shown.replace(each.encode(), b"ID")
     return answer.status_code, shown
-
-
-async def find_ids(runtime: Runtime, owner: User, names: Collection[str] = TABLES.keys()) -> dict[str, str]:
-    """Find something of an account for every parameter."""
-    found: dict[str, str] = dict(OTHERS)
-    for key in names:
-        table = TABLES[key]
-        column = await runtime.pool.fetchval(
-            """select attname from pg_attribute where attrelid = $1::text::regclass
-            and attname in ('owner_id', 'user_id', 'host_id', 'tenant_id') limit 1""",
-            table,
-        )
-        own = f"where {column} = '{owner.id}'" if column else ""
-        row = await runtime.pool.fetchval(f"select id from {table} {own} order by id limit 1")
-        assert isinstance(row, UUID), table
-        found[key] = str(row)
-    return found

@@ -1,8 +1,6 @@
 """Every operation that names something by its id answers a stranger as if it did not exist, byte for byte."""
 
-import re
 from collections.abc import AsyncIterator
-from datetime import date, datetime, timedelta
 from uuid import uuid4
 
 import httpx2
@@ -11,26 +9,12 @@ import pytest
 from openslot.access import operations as access
 from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.availability.models import ById
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC
+from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
-from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
-from openslot.exports import operations as exports
-from openslot.exports.archives import make_export
-from openslot.schedules import operations as schedules
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointWanted
-from tests.bookings.conftest import offer
 from tests.hostile.foreign import (
     FORMS,
-    OTHERS,
-    TABLES,
-    find_ids,
     hide_ids,
     list_names,
     list_operations,
@@ -40,7 +24,8 @@ from tests.support.clocks import MovingClock
 from tests.support.hidden_forms import hide_forms
 from tests.support.host import clock, open_session, settings, stranger, user
 from tests.support.live import connect, serving
-from tests.support.rich_account import KINDS, ROWS, TEN, furnish, insert
+from tests.support.rich_account import TEN
+from tests.support.rich_things import INNER, OTHERS, STEP, TABLES, add_rows, book, find_ids, make_one_of_each
 from tests.support.table_contents import keep_tables, put_back, read_tables
 
 __all__ = ["clock", "settings", "stranger", "user"]
@@ -48,50 +33,12 @@ __all__ = ["clock", "settings", "stranger", "user"]
 OPERATIONS = list_operations()
 # Operations that name one thing inside of another: each of the two may be somebody else's.
 NESTED = [one for one in OPERATIONS if len([name for name in list_names(one.path) if name not in OTHERS]) > 1]
-# Rows of a furnished account that are inside of something else: an event type's, and others.
-OF_EVENT_TYPE = re.compile(r"insert into (booking_links|wait_list_entries) ")
-INNER = re.compile(r"insert into (booking_links|conversations|messages|wait_list_entries|webhook_deliveries) ")
-# What the furnished account lacks for its host to do everything: an approval that is open, a HubSpot, somebody who may
-# be written to, files at a provider, and steps that have failed.
-MENDED = """
-update assistant_approvals set expires_at = expires_at + interval '1 day';
-update crm_connections set vendor = 'hubspot';
-delete from message_opt_outs;
-update calls set recording = 'x', connection_id = (select id from messaging_connections);
-update messages set connection_id = (select id from messaging_connections);
-update effects set state = 'dead', attempts = 10 where event_id is not null
-"""
-STEP = "select f.id from effects f join events v on v.id = f.event_id where v.subject_id = $1 limit 1"
 
 
 @pytest.fixture
 async def ids(runtime: Runtime, user: User) -> dict[str, str]:
     """Something of the host for every parameter."""
-    of_team = await furnish(runtime, user)
-    own = await offer(runtime, user, "own")
-    booking = await book(runtime, own, TEN + timedelta(days=3))
-    await add_rows(runtime, user, booking, rows=OF_EVENT_TYPE)
-    asked = await offer(runtime, user, "asked", requires_confirmation=True)
-    request = await book(runtime, asked, TEN + timedelta(days=4))
-    async with runtime.transaction(OPERATOR) as work:
-        export_id = await exports.request_export(work, user)
-        schedule, *_ = await schedules.list_schedules(work, user)
-        day = date.fromisoformat(OTHERS["day"])
-        await schedules.add_overrides(work, user, schedule.id, first=day, last=day, hours=())
-    await make_export(runtime, export_id)
-    await runtime.pool.execute(MENDED)
-    return {
-        **await find_ids(runtime, user),
-        "booking_id": str(booking.id),
-        "/bookings/requests booking_id": str(request.id),
-        "/bookings/{booking_id}/hand-over booking_id": str(of_team.id),
-        "effect_id": str(await runtime.pool.fetchval(STEP, booking.id)),
-        "event_type_id": str(own.id),
-        "link_id": str(await runtime.pool.fetchval("select id from booking_links where event_type_id = $1", own.id)),
-        "entry_id": str(
-            await runtime.pool.fetchval("select id from wait_list_entries where event_type_id = $1", own.id)
-        ),
-    }
+    return await make_one_of_each(runtime, user)
 
 
 @pytest.fixture
@@ -106,25 +53,6 @@ async def own(runtime: Runtime, stranger: User) -> dict[str, str]:
         "effect_id": str(await runtime.pool.fetchval(STEP, booking.id)),
         "user_id": str(stranger.id),
     }
-
-
-async def book(runtime: Runtime, event_type: EventType, start: datetime) -> Booking:
-    invitee = Invitee(name="Noor Haddad", email="noor@haddad.example", zone="UTC")
-    async with runtime.transaction(PUBLIC) as work:
-        wanted = BookingWanted(which=ById(event_type.id), starts_at=start, invitee=invitee)
-        return await bookings.create_booking(work, wanted)
-
-
-async def add_rows(runtime: Runtime, host: User, booking: Booking, *, rows: re.Pattern[str]) -> None:
-    """Insert some of the rows of a furnished account, about another booking."""
-    async with runtime.transaction(OPERATOR) as work:
-        endpoint, _ = await webhooks.add_endpoint(work, host, EndpointWanted(url="http://127.0.0.1:9/hook"))
-    event_id = await runtime.pool.fetchval("select id from events where subject_id = $1", booking.id)
-    values = (host.id, None, booking.id, runtime.clock(), event_id, None, None, endpoint.id)
-    given = dict(zip(KINDS, values, strict=True))
-    for row in filter(rows.match, ROWS):
-        secret = f"another secret of {host.name}".encode()
-        await insert(runtime, row, {**given, "$2": new_id(), "$9": secret})
 
 
 async def sign_in(client: httpx2.AsyncClient, runtime: Runtime, user: User) -> str:
