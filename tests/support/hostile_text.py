@@ -1,7 +1,9 @@
 """Texts that try to become markup, addresses or templates, and what a page is made of."""
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from html import unescape
 from html.parser import HTMLParser
 
 import httpx2
@@ -14,10 +16,18 @@ CORPUS = (
     "\u202e&lt;xss-probe&gt;<xss-probe>\u2066",
 )
 
+# All of them in one, for a walk over every page: an address has to begin so, and a text that is cut still shows a tag.
+WHOLE = f"javascript:x()//<xss-probe>{''.join(CORPUS)}"
+
 # What is left of each of them on any page that shows enough of it to do harm, escaped or not.
 TRACES = ("xss-probe", "x()")
 # What `{{ 7 * 19100003 }}` becomes.
 CALCULATED = "133700021"
+# A quote belongs to a value only where one begins; what is not closed is no tag, which leaves it to the first check.
+TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*)((?:[^>"']|"[^"]*"|'[^']*')*)>""")
+ATTRIBUTE = re.compile(r"""([^\s="'/>]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
+# What a page says of itself to machines, which nothing runs.
+FACTS = "application/ld+json"
 
 
 class Markup(HTMLParser):
@@ -55,15 +65,30 @@ def check_pages(pages: Iterable[httpx2.Response]) -> int:
         assert CALCULATED not in page.text, page.url
         seen += "xss-probe" in page.text
         if any(trace in page.text for trace in TRACES):
-            _check_markup(page)
+            fault = find_markup(page.text)
+            assert fault is None, f"{page.url}: {fault}"
     return seen
 
 
-def _check_markup(page: httpx2.Response) -> None:
-    markup = Markup()
-    markup.feed(page.text)
-    assert "xss-probe" not in markup.tags, page.url
-    assert not any(name.startswith("on") for name in markup.attributes), page.url
-    assert all(source.startswith(("/static/", "/widget.js")) for source in markup.scripts), page.url
-    assert all(isinstance(json.loads(each), dict) for each in markup.facts), page.url
-    assert not any(address.lower().lstrip().startswith("javascript") for address in markup.addresses), page.url
+def read_tags(html: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Read the tags of a page, also inside of scripts, in a tenth of a parser's time; `/name` ends an element."""
+    for end, name, inner in TAG.findall(html):
+        values = {each[0].lower(): unescape(each[1] or each[2] or each[3]) for each in ATTRIBUTE.findall(inner)}
+        yield end + name.lower(), values
+
+
+def find_markup(html: str) -> str | None:
+    """Return what a text has become; None if it is still text."""
+    if "<xss-probe" in html:
+        return "a tag"
+    for tag, values in read_tags(html):
+        if any(name.startswith("on") for name in values):
+            return f"an attribute of {tag}"
+        source = values.get("src", "")
+        if tag == "script" and values.get("type") != FACTS and not source.startswith(("/static/", "/widget.js")):
+            return "a script"
+        addresses = (values.get(name, "") for name in ("href", "action", "formaction", "src"))
+        if any(address.lower().lstrip().startswith("javascript") for address in addresses):
+            return f"an address of {tag}"
+    facts = re.findall(f"<script[^>]*{re.escape(FACTS)}[^>]*>(.*?)</script>", html, re.DOTALL)
+    return None if all(isinstance(json.loads(each), dict) for each in facts) else "facts"

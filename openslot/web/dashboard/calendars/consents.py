@@ -34,7 +34,7 @@ class ConsentForm(Struct, frozen=True, kw_only=True):
 async def begin_consent(work: Work, user: User, vendor: str, form: Form[ConsentForm]) -> Response:
     """Begin a consent, and show what the other service will ask for, with the link to it."""
     chosen = _read_vendor(vendor)
-    renews = _read_id(form.get().renews)
+    renews = _read_id(form["renews"])
     if renews is not None:
         await calendars.get_connection(work, ConnectionRef(renews, user.id))
     client = oauth.get_client(work.runtime, chosen)

@@ -1,0 +1,32 @@
+"""What a walk over all routes asks for: a host who has one of everything, signed in or not."""
+
+from ipaddress import ip_network
+
+import httpx2
+import pytest
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.core.config import Networks, Settings
+from openslot.core.work import Runtime
+from tests.support.agent import TestAgent, make_key
+from tests.support.clocks import MovingClock
+from tests.support.host import Book, book, clock, member, stranger, user
+from tests.web.all_routes.stage import set_everything
+
+__all__ = ["book", "clock", "member", "stranger", "user"]
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """The settings of an operator who allows loopback, and with whom everyone may sign up."""
+    return replace(settings, sign_up="open", outbound_allow=Networks((ip_network("127.0.0.0/8"),)))
+
+
+@pytest.fixture
+async def values(
+    client: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, user: User, stranger: User, book: Book
+) -> dict[str, str]:
+    """What the parameters of paths are."""
+    agent = TestAgent(client, await make_key(runtime, "support"))
+    return await set_everything(runtime, clock, user, stranger, book, agent)
