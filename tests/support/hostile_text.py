@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from html import unescape
 from html.parser import HTMLParser
 
@@ -31,30 +32,19 @@ FACTS = "application/ld+json"
 
 
 class Markup(HTMLParser):
-    """The tags, attributes, scripts and addresses of a page."""
+    """The tags, attributes and addresses of a page."""
 
     def __init__(self) -> None:
         super().__init__()
         self.tags: set[str] = set()
         self.attributes: set[str] = set()
-        self.scripts: list[str] = []
-        self.facts: list[str] = []
-        """What a page says of itself to machines, which nothing runs."""
         self.addresses: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attrs}
         self.tags.add(tag)
         self.attributes |= values.keys()
-        if values.get("type") == "application/ld+json":
-            self.facts.append("")
-        elif tag == "script":
-            self.scripts.append(values.get("src", ""))
         self.addresses += [values[name] for name in ("href", "action", "src") if name in values]
-
-    def handle_data(self, data: str) -> None:
-        if self.facts and self.cdata_elem == "script":
-            self.facts[-1] += data
 
 
 def check_pages(pages: Iterable[httpx2.Response]) -> int:
@@ -70,25 +60,36 @@ def check_pages(pages: Iterable[httpx2.Response]) -> int:
     return seen
 
 
-def read_tags(html: str) -> Iterator[tuple[str, dict[str, str]]]:
+def read_tags(html: str) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Read the tags of a page, also inside of scripts, in a tenth of a parser's time; `/name` ends an element."""
     for end, name, inner in TAG.findall(html):
-        values = {each[0].lower(): unescape(each[1] or each[2] or each[3]) for each in ATTRIBUTE.findall(inner)}
-        yield end + name.lower(), values
+        yield end + name.lower(), _read_attributes(inner)
+
+
+@lru_cache(maxsize=20_000)
+def _read_attributes(inner: str) -> Mapping[str, str]:
+    return {each[0].lower(): unescape(each[1] or each[2] or each[3]) for each in ATTRIBUTE.findall(inner)}
 
 
 def find_markup(html: str) -> str | None:
     """Return what a text has become; None if it is still text."""
     if "<xss-probe" in html:
         return "a tag"
-    for tag, values in read_tags(html):
-        if any(name.startswith("on") for name in values):
-            return f"an attribute of {tag}"
-        source = values.get("src", "")
-        if tag == "script" and values.get("type") != FACTS and not source.startswith(("/static/", "/widget.js")):
-            return "a script"
-        addresses = (values.get(name, "") for name in ("href", "action", "formaction", "src"))
-        if any(address.lower().lstrip().startswith("javascript") for address in addresses):
-            return f"an address of {tag}"
+    for end, name, inner in TAG.findall(html):
+        if fault := _find_fault(end + name.lower(), inner):
+            return f"{fault}: {name} {inner[:200]}"
     facts = re.findall(f"<script[^>]*{re.escape(FACTS)}[^>]*>(.*?)</script>", html, re.DOTALL)
     return None if all(isinstance(json.loads(each), dict) for each in facts) else "facts"
+
+
+# Most tags of a page are those of other pages too.
+@lru_cache(maxsize=20_000)
+def _find_fault(tag: str, inner: str) -> str | None:
+    values = _read_attributes(inner)
+    if any(name.startswith("on") for name in values):
+        return "an attribute"
+    own = values.get("src", "").startswith(("/static/", "/widget.js")) or values.get("type") == FACTS
+    if tag == "script" and not own:
+        return "a script"
+    addresses = (values.get(name, "") for name in ("href", "action", "formaction", "src"))
+    return "an address" if any(each.lower().lstrip().startswith("javascript") for each in addresses) else None

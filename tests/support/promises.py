@@ -18,6 +18,7 @@ PROMISES = (
     "tests/hostile/*",
     "*/test_*hostile*.py",
     "*/test_safety.py",
+    "tests/web/all_routes/*",
     "tests/core/test_outbound_*.py",
     "tests/http/test_edge.py",
     # Races

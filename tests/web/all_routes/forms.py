@@ -1,6 +1,6 @@
 """The forms of a page, and what a stranger may type into them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -37,7 +37,7 @@ class _Forms:
         self.by_id: dict[str, PageForm] = {}
         self.open: PageForm | None = None
 
-    def read(self, tag: str, values: dict[str, str]) -> None:
+    def read(self, tag: str, values: Mapping[str, str]) -> None:
         if tag == "form":
             self.open = PageForm(values.get("method", "get").upper(), values.get("action", ""))
             self.found.append(self.open)
@@ -53,7 +53,7 @@ class _Forms:
             _add_field(form, values.get("type", "text") if tag == "input" else tag, name, values)
 
 
-def _add_field(form: PageForm, kind: str, name: str, values: dict[str, str]) -> None:
+def _add_field(form: PageForm, kind: str, name: str, values: Mapping[str, str]) -> None:
     if kind == "textarea" or kind in TYPED:
         form.typed.append(name)
     elif kind == "file":

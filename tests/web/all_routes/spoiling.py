@@ -66,6 +66,7 @@ async def spoil(runtime: Runtime, text: str) -> set[str]:
         value = _write_value(name, row)
         if value is not None and await _update(runtime, row["name"], row["column"], value, text):
             spoilt.add(name)
+    await runtime.pool.execute("update change_log set action = $1 where action = 'of.a.later.release'", text)
     await runtime.pool.execute("update webhook_deliveries set answer = convert_to($1, 'UTF8')", text)
     return spoilt
 

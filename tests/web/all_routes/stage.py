@@ -46,6 +46,7 @@ update password_resets set (password_digest, email) =
 update address_changes set (password_digest, previous_email) =
     (select sha256(convert_to(password_hash, 'UTF8')), email from users u where u.id = user_id);
 update memberships set role = 'owner', active = true;
+update payments set problems = '{disputed}';
 update payments set connection_id = (select id from payment_connections);
 update webhook_endpoints set state = 'disabled', state_reason = 'x';
 update calendar_connections set failing_since = created_at, told_at = created_at;
@@ -67,6 +68,12 @@ RECIPIENT = "insert into marketing_recipients (id, email, created_at) values ($1
 IMAGE = """
 insert into agent_images (id, at, expires_at, agent, audit_id, width, height, body)
 values ($1, $2, $2::timestamptz + interval '1 day', 'marketing', $1, 1, 1, 'image')"""
+CHANGES = """
+insert into change_log (at, scope, organization_id, action, actor_kind, actor_name, actor_email, address, subject,
+    before, after)
+select $1, scope, o.id, action, 'session', 'Mara', 'mara', '127.0.0.1', 'Harbor', '{"name": "a"}', '{"name": "b"}'
+from organizations o, unnest(array['organization', 'platform']) scope,
+    unnest(array['organization.brand_changed', 'of.a.later.release']) action"""
 FAILED_JOB = """
 insert into periodic_runs (name, expression, due_at, started_at, lateness_ms, status, result)
 values ('backups', 'daily', $1, $1, 0, 'failed', 'x')"""
@@ -171,6 +178,7 @@ async def _fill_platform(runtime: Runtime, other: User, agent: TestAgent) -> dic
     booking_id = await runtime.pool.fetchval("select id from bookings where status = 'CONFIRMED' limit 1")
     await agent.call("cancel_booking", bookingId=str(booking_id), reason="Ill", confirm=True)
     await runtime.pool.execute(FAILED_JOB, runtime.clock())
+    await runtime.pool.execute(CHANGES, runtime.clock())
     folder = backups_directory(runtime.settings)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / BACKUP).write_bytes(b"")

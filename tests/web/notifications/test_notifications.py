@@ -14,7 +14,6 @@ from openslot.integrations.mail.models import DEFAULT_TOPICS, MailTopic
 from openslot.web.dashboard.notifications import MEETINGS, PROBLEMS
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
-from tests.support.forms import FOREIGN
 from tests.support.host import TEN, Book, open_session
 from tests.support.live import connect, serving
 from tests.support.page import read_page
@@ -72,18 +71,6 @@ async def test_reminders_and_follow_ups_are_listed(member: httpx2.AsyncClient, r
     assert "7 minutes before" in read_page(shown).text
     assert "1 day before" not in read_page(shown).text
     assert 'href="/settings/reminders/all/before-7-email"' in shown.text
-
-
-async def test_a_form_of_another_site_is_refused_and_changes_nothing(
-    member: httpx2.AsyncClient, runtime: Runtime
-) -> None:
-    for headers in FOREIGN:
-        assert (await member.post(HERE, data={"topics": ["booked"]}, headers=headers)).status_code == 403
-    assert await runtime.pool.fetchval("select count(*) from notification_choices") == 0
-
-
-async def test_without_a_session_the_page_asks_to_sign_in(client: httpx2.AsyncClient) -> None:
-    assert (await client.get(HERE)).headers["location"].startswith("/login")
 
 
 async def test_the_page_needs_three_statements(settings: Settings, runtime: Runtime, user: User) -> None:
