@@ -11,11 +11,11 @@ from openslot.core.work import Runtime
 from tests.support.forms import from_other_sites
 from tests.support.passwords import PASSWORD
 from tests.support.table_contents import read_tables
-from tests.web.all_routes.conftest import book, clock, settings, stranger, user, values
+from tests.web.all_routes.conftest import book, client, clock, settings, stranger, user, values
 from tests.web.all_routes.paths import WebRoute, fill, list_routes
 from tests.web.conftest import read_csrf_token, sign_in
 
-__all__ = ["book", "clock", "settings", "stranger", "user", "values"]
+__all__ = ["book", "client", "clock", "settings", "stranger", "user", "values"]
 
 TEMPLATES = Path(openslot.web.__file__).parent / "templates"
 # Forms that work without a session.
