@@ -136,6 +136,7 @@ async def test_a_key_is_rotated_and_retired_while_the_service_runs(
     assert operator.links() == links
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 def test_keys_in_the_setting_are_retired_by_hand(home: Installation) -> None:
     (old,) = read_key_file(home.data_dir / KEY_FILE)
     home.environment["OPENSLOT_SECRET_KEY"] = f"{NEW},{old}"

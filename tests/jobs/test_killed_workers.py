@@ -71,6 +71,7 @@ async def test_every_effect_happens_once_and_in_order_though_workers_are_killed(
         assert {row["state"]: row["n"] for row in states} == {"done": THINGS * NOTES}
 
 
+@pytest.mark.rest("waits until a dead worker counts as dead")
 async def test_what_a_killed_worker_held_is_taken_up_by_another_within_30_seconds(settings: Settings) -> None:
     async with open_runtime(settings, wiring=wired(Notebook().write, in_lanes=True)) as runtime:
         await runtime.pool.execute("create table notes (no serial, note text, effect_id uuid)")

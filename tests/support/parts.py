@@ -1,7 +1,8 @@
 """Which tests `make test` runs, and which only `make test-all`; and how much less of some `make test` runs.
 
-A test is left to `make test-all` by its folder or by the mark `rest` with a reason. Others run in both, shorter in
-`make test`: whatever draws examples, and every walk that looks at pages in a browser (`shortened`).
+A test is left to `make test-all` by its folder, by the mark `rest` with a reason, or because it drives a browser. The
+mark `daily` brings it back. Others run in both, shorter in `make test`: whatever draws examples, and every walk that
+opens each page of an area in a browser (`shortened`).
 """
 
 import os
@@ -24,6 +25,9 @@ FOLDERS = {
     "tests/proofs": "runs a short form of a drill",
     "tests/upgrades": "compares with what releases have recorded",
 }
+# Every test that drives a browser asks for it. The walks, which open each page once, are `shortened`.
+BROWSER = "chromium"
+IN_BROWSER = "drives a browser; walks in make test open each page in one"
 SHORTER_BY = 4
 NAMES = {DAILY: "make test", REST: "the rest of make test-all"}
 OUTCOMES = ("passed", "failed", "error", "skipped")
@@ -112,6 +116,8 @@ def find_reason(item: pytest.Item) -> str | None:
         return str(reason)
     if item.get_closest_marker("daily"):
         return None
+    if BROWSER in getattr(item, "fixturenames", ()) and not is_shortened(item):
+        return IN_BROWSER
     return next((reason for folder, reason in FOLDERS.items() if item.nodeid.startswith(f"{folder}/")), None)
 
 

@@ -33,6 +33,7 @@ SHIFTS = """() => new Promise((resolve) => {
 })"""
 
 
+@pytest.mark.daily
 async def test_book_reschedule_and_cancel(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
 ) -> None:
@@ -207,6 +208,7 @@ async def test_on_a_phone(browser: Browser, client: httpx2.AsyncClient, asking: 
             await confirm(page)
 
 
+@pytest.mark.daily
 async def test_everything_works_without_scripts(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
 ) -> None:

@@ -1,5 +1,6 @@
 """The widget on a foreign site: inline, popup and floating button, by mouse, by keyboard, and without scripts."""
 
+import pytest
 from playwright.async_api import Browser, expect
 
 from tests.support.page_checks import AXE, bring_axe, run_axe
@@ -22,6 +23,7 @@ def in_all_modes(service: str) -> dict[str, str]:
     return {f"/{mode}": page_with(widget(service, mode), service=service) for mode in MODES}
 
 
+@pytest.mark.daily
 async def test_a_foreign_page_shows_the_booking_page_and_gets_its_events(browser: Browser, service: str) -> None:
     async with site(browser, in_all_modes(service), service=service) as address:
         page, faults = await open_site(browser, f"{address}/inline")
