@@ -101,7 +101,7 @@ OF_COSTS: tuple[Mutant, ...] = (
     mutant(
         "new phones that nobody counts",
         f"{TOLL_FRAUD}::test_one_network_causes_messages_to_two_unproven_numbers_an_hour",
-        ("bookings/strangers.py", "spend(work, Cost.MESSAGE, causes, host_id", "spend(work, Cost.MESSAGE, (), host_id"),
+        ("bookings/strangers.py", "return await has_spent(work, Cost.MESSAGE, causes, host_id=host_id)", "return True"),
     ),
     mutant(
         "strangers without a half",

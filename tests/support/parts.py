@@ -7,12 +7,15 @@ opens each page of an area in a browser (`shortened`).
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
+
+from tests.support.promises import BROWSER
 
 ROOT = Path(__file__).parents[2]
 LIST = ROOT / "tests/only_in_test_all.txt"
@@ -25,8 +28,7 @@ FOLDERS = {
     "tests/proofs": "runs a short form of a drill",
     "tests/upgrades": "compares with what releases have recorded",
 }
-# Every test that drives a browser asks for it. The walks, which open each page once, are `shortened`.
-BROWSER = "chromium"
+# But the walks, which open each page once and are `shortened`.
 IN_BROWSER = "drives a browser; walks in make test open each page in one"
 SHORTER_BY = 4
 NAMES = {DAILY: "make test", REST: "the rest of make test-all"}
@@ -137,9 +139,13 @@ def is_shortened(item: pytest.Item) -> bool:
 def write_list(reasons: Mapping[str, str | None]) -> Iterator[str]:
     """Write which tests only `make test-all` runs, and why: one line for a file of which `make test` runs none."""
     for path, names in groupby(sorted(reasons), key=lambda name: name.partition("::")[0]):
-        of_tests = {name.partition("[")[0]: reasons[name] for name in names}
-        found = set(of_tests.values())
-        if len(found) > 1:
-            yield from (f"{name}: {reason}" for name, reason in of_tests.items() if reason)
-        else:
+        of_tests: defaultdict[str, set[str | None]] = defaultdict(set)
+        for name in names:
+            of_tests[name.partition("[")[0]].add(reasons[name])
+        found = set().union(*of_tests.values())
+        if len(found) == 1:
             yield from (f"{path}: {reason}" for reason in found if reason)
+            continue
+        for name, given in of_tests.items():
+            part = " in part" if None in given else ""
+            yield from (f"{name}{part}: {reason}" for reason in sorted(filter(None, given)))

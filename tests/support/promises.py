@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.parts import BROWSER
-
 ROOT = Path(__file__).parents[2]
 # Whatever the page says about a test is true only if that passes at once.
 PAGE = ROOT / "docs/check-it-yourself.md"
 NAMED = frozenset(re.findall(r"\btests/[\w/]*\w(?:\.py)?", PAGE.read_text("utf-8")))
+# Every test that drives a browser asks for it. On a busy machine a page may come too late, which breaks no promise.
+BROWSER = "chromium"
 # More files, which the page does not name or whose tests drive a browser too.
 PROMISES = (
     # Attacks, and servers that misbehave
@@ -64,7 +64,7 @@ def is_promise(path: str, *, in_browser: bool = False) -> bool:
 
 
 def mark_promises(items: list[pytest.Item]) -> None:
-    """Mark the tests of these files; on a busy machine a page may come too late, which breaks no promise."""
+    """Mark the tests of these files."""
     for item in items:
         in_browser = BROWSER in getattr(item, "fixturenames", ())
         if is_promise(item.nodeid.partition("::")[0], in_browser=in_browser):

@@ -20,8 +20,6 @@ from tests.support.fake_microsoft.events import EventChanges, GraphTime
 from tests.support.host import TEN, TWELVE, Book
 from tests.support.microsoft_host import EMAIL, mailbox, microsoft, settings
 
-pytestmark = pytest.mark.rest("the journey with another vendor: Google's is in make test")
-
 __all__ = ["mailbox", "microsoft", "settings"]
 
 HALF = timedelta(minutes=30)

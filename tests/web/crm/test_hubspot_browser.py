@@ -19,8 +19,6 @@ from tests.support.fake_hubspot import TOKEN, FakeHubSpot
 from tests.support.host import ELEVEN, TWELVE, Book, cancel, move
 from tests.support.page_checks import CHECKED, check_pages
 
-pytestmark = pytest.mark.rest("the journey with a vendor: Google's is in make test")
-
 LONG = "What would you like to talk about, and what have you tried so far to make it work without us?"
 
 
