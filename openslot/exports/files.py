@@ -93,6 +93,7 @@ NOT_EXPORTED = {
     "revenue": "totals of payments.json by day",
     "team_rules": "how the hosts of a team's event types are chosen, which the team decides",
     "webhook_messages": "copies of bookings.json and contacts.json as they were sent to webhook endpoints",
+    "wait_list_turns": "how far the job that looks at wait lists has come; wait-list.json has who waits",
 }
 
 FILES = (
