@@ -49,7 +49,7 @@ def test_end(): print("drawn", len(drawn))
 COUNTING = """
 from tests.support.parts import how_many
 
-MANY = how_many(20, long=100)
+MANY = how_many(20)
 
 def test_counts(): print("counted", MANY)
 """
@@ -75,6 +75,7 @@ def run(folder: Path, part: str) -> tuple[list[str], str]:
     return sorted(str(each.get("name")) for each in ElementTree.parse(results).iter("testcase")), done.stdout
 
 
+@pytest.mark.rest("starts the runner of the tests")
 def test_make_test_leaves_out_what_is_marked_and_shortens_what_draws_or_looks(folder: Path) -> None:
     names, said = run(folder, DAILY)
 
@@ -83,6 +84,7 @@ def test_make_test_leaves_out_what_is_marked_and_shortens_what_draws_or_looks(fo
     assert "make test: 5 passed, 0 failed, 0 error, 0 skipped" in said
 
 
+@pytest.mark.rest("starts the runner of the tests")
 def test_the_rest_is_what_was_left_out_and_what_was_shortened_whole(folder: Path) -> None:
     names, said = run(folder, REST)
 

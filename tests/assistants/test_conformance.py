@@ -26,6 +26,8 @@ from tests.support.live import connect, serving
 from tests.support.mcp_peers import bearing, run_peer
 from tests.support.ports import held_port
 
+pytestmark = pytest.mark.rest("runs other people's programs against ours")
+
 __all__ = ["real_clock"]
 
 NAMES = {tool.name for tool in TOOLS}

@@ -140,6 +140,7 @@ async def test_the_sdk_starts_the_command_and_calls_tools(
     assert "Traceback" not in (tmp_path / "errors").read_text()
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 async def test_every_line_is_an_answer_and_the_end_of_the_input_ends_it(line: Line) -> None:
     introduced = await line.ask(INITIALIZE)
     await line.send(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n\n  \r\n')
@@ -156,6 +157,7 @@ async def test_every_line_is_an_answer_and_the_end_of_the_input_ends_it(line: Li
     assert json.loads(out)["id"] == 7
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 async def test_what_is_no_message_is_refused_and_the_next_one_is_answered(line: Line) -> None:
     for sent, code in (
         (b"{", -32700),
@@ -177,6 +179,7 @@ async def test_what_is_no_message_is_refused_and_the_next_one_is_answered(line: 
     assert (await line.end())[:2] == (0, b"")
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 async def test_a_message_of_the_newest_version_describes_itself(line: Line) -> None:
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -194,6 +197,7 @@ async def test_a_message_of_the_newest_version_describes_itself(line: Line) -> N
     assert other["error"]["code"] == -32022
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_ends_it(line: Line, number: signal.Signals) -> None:
     await line.ask(INITIALIZE)
@@ -206,6 +210,7 @@ async def test_a_signal_ends_it(line: Line, number: signal.Signals) -> None:
     assert "Traceback" not in err
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 async def test_it_ends_when_nobody_reads_the_answers(line: Line) -> None:
     await line.ask(INITIALIZE)
     assert line.process.stdout is not None
@@ -216,6 +221,7 @@ async def test_it_ends_when_nobody_reads_the_answers(line: Line) -> None:
         assert await line.process.wait() == 0
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 async def test_without_a_key_that_is_accepted_it_says_why(
     environment: dict[str, str], runtime: Runtime, user: User, api_key: str
 ) -> None:
@@ -232,6 +238,7 @@ async def test_without_a_key_that_is_accepted_it_says_why(
     assert "plan does not include API keys (Pro and Business do)" in await refused()
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 async def test_the_key_counts_with_each_message(line: Line, runtime: Runtime, user: User) -> None:
     assert "result" in await line.ask(call_of("list_bookings"))
     async with runtime.transaction(OPERATOR) as work:
@@ -244,6 +251,7 @@ async def test_the_key_counts_with_each_message(line: Line, runtime: Runtime, us
     assert (await line.end())[:2] == (0, b"")
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 async def test_a_disabled_user_is_refused_from_the_next_message_on(line: Line, runtime: Runtime, user: User) -> None:
     assert "result" in await line.ask(LIST_TOOLS)
     async with runtime.transaction(OPERATOR) as work:
@@ -252,6 +260,7 @@ async def test_a_disabled_user_is_refused_from_the_next_message_on(line: Line, r
     assert (await line.ask(LIST_TOOLS))["error"]["code"] == -32010
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 async def test_the_limit_of_the_key_counts(environment: dict[str, str]) -> None:
     async with started({**environment, "OPENSLOT_LIMIT_KEY": "4"}) as line:
         # The first request was to look at the key.
@@ -264,6 +273,7 @@ async def test_the_limit_of_the_key_counts(environment: dict[str, str]) -> None:
     assert refused["error"]["data"]["retryAfterSeconds"] > 0
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 async def test_organizations_decide_here_too(line: Line, runtime: Runtime, user: User) -> None:
     assert "result" in await line.ask(LIST_TOOLS)
     async with runtime.transaction(OPERATOR) as work:

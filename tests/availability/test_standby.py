@@ -35,6 +35,8 @@ from openslot.runtime import open_runtime
 from tests.support.black_holes import black_hole, relayed, socket_of, with_servers
 from tests.support.standby import with_standby
 
+pytestmark = pytest.mark.rest("starts a standby")
+
 BEAT = """
 insert into worker_beats (worker_id, host, pid, started_at, beat_at)
 values ('00000000-0000-0000-0000-000000000001', 'here', 1, now(), now() - $1::interval)

@@ -26,7 +26,7 @@ from tests.support.fake_conferences import BY_SLOW, SlowConference, install, rea
 from tests.support.forked import Forked
 from tests.support.races import find_disorder
 
-pytestmark = pytest.mark.own_database
+pytestmark = [pytest.mark.own_database, pytest.mark.rest("kills a worker: one test in make test does")]
 
 LINKS = "links"
 

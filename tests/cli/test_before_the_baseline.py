@@ -32,6 +32,8 @@ select array_agg(distinct relname::text order by relname::text) as names, max(xm
     (select count(*) from users) as users
 from pg_class where relnamespace = 'public'::regnamespace"""
 
+pytestmark = pytest.mark.rest("starts and stops services: one test in make test does")
+
 
 @pytest.fixture
 async def former_url(postgres: str) -> AsyncIterator[str]:

@@ -27,6 +27,8 @@ from openslot.core.errors import StartupError
 from openslot.processes.environment import database
 from tests.support.installation import Installation
 
+pytestmark = pytest.mark.rest("starts and stops services: one test in make test does")
+
 for_root = pytest.mark.skipif(os.geteuid() != 0, reason="PostgreSQL takes every user but root as it is")
 
 

@@ -20,6 +20,8 @@ from tests.support.forked import Forked
 from tests.support.installation import Command, Installation, ended
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.rest("starts and stops services: one test in make test does")
+
 TRIES = 40
 
 

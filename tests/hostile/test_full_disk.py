@@ -20,6 +20,8 @@ from tests.cli.conftest import empty, furnished, home, home_dir, seeded  # noqa:
 from tests.hostile.support import child_of, children_of
 from tests.support.installation import Command, Installation, ended, installed
 
+pytestmark = pytest.mark.rest("starts and stops services: one test in make test does")
+
 UNAVAILABLE = {"error": "The service is not available right now"}
 DOWN_WITHIN = 60.0
 

@@ -24,6 +24,8 @@ from tests.support.forked import Forked
 from tests.support.installation import Command, Installation, ended
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.rest("starts and stops services: one test in make test does")
+
 
 def kind_of(serve: Command, kind: str) -> tuple[int, ...]:
     """Tell the pids of the children of this kind."""

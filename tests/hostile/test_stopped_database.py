@@ -27,6 +27,8 @@ from openslot.runtime import open_runtime
 from tests.support.databases import TEMPLATE, UNSAFE_AND_FAST, copy_data_dir, database_at
 from tests.support.live import connect, serving
 
+pytestmark = pytest.mark.rest("starts and stops services: one test in make test does")
+
 UNAVAILABLE = {"error": "The service is not available right now"}
 
 

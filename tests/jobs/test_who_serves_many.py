@@ -52,6 +52,8 @@ LOOPS = {
 }
 # Each of these is about the one of whom the event tells, whose change must not be made without it.
 ABOUT_ONE = {
+    "messaging.tell_accepted": "tells one member of the numbers that are theirs now, in the same transaction",
+    "messaging.tell_joined": "tells one member of the numbers that are theirs now, in the same transaction",
     "messaging.tell_left": "tells one former member, and records it for each number in the same transaction",
     "payments.keep_refund_until": "writes one moment of the booking that is rescheduled",
     "payments.tell_left": "tells one former member, and records it for all event types together",

@@ -14,6 +14,8 @@ from proofs.scene import welcome
 from proofs.storm import count_bookings
 from tests.support.killable import list_starts
 
+pytestmark = pytest.mark.daily
+
 Acknowledged = dict[str, UUID]
 
 

@@ -3,10 +3,12 @@
 import asyncio
 
 import httpx2
+import pytest
 
 from tests.support.provisioning import BASE
 
 
+@pytest.mark.rest("runs other people's programs against ours")
 async def test_every_check_of_scim2_tester_succeeds(client: httpx2.AsyncClient, token: str) -> None:
     # Importing them takes seconds: only the process that runs this test should.
     from scim2_client.engines.httpx2 import SyncSCIMClient

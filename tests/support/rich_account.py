@@ -126,6 +126,7 @@ ROWS = (
     """insert into booking_links (id, event_type_id, owner_id, note, uses, used, created_at, token_hash, token_sealed)
     select $2, event_type_id, $1, 'For jonas', 2, 1, $4, $9, $9 from bookings where id = $3""",
     "insert into booking_link_uses select $3, id from booking_links where owner_id = $1",
+    "insert into wait_list_turns values ($1, $4)",
     """insert into wait_list_entries (id, host_id, event_type_id, day, until, name, email, zone, state, created_at,
     asked_at) select $2, $1, event_type_id, $4::date, $4, 'Jonas', 'jonas@okafor.example', 'UTC', 'waiting', $4, $4
     from bookings where id = $3""",

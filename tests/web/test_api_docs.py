@@ -176,6 +176,7 @@ schemas = some.recursive(
 )
 
 
+@pytest.mark.rest("draws whole schemas")
 @settings(max_examples=how_many(60), deadline=None)
 @given(some.dictionaries(some.sampled_from(["A", "B"]), schemas, max_size=2), schemas)
 def test_any_schema_can_be_shown(named: dict[str, object], schema: object) -> None:

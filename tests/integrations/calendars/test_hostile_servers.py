@@ -118,6 +118,7 @@ async def test_a_calendar_that_is_too_large_is_left_before_it_is_whole(
     assert len(site.requests) == 3
 
 
+@pytest.mark.rest("measures memory")
 async def test_an_object_whose_events_all_name_long_zones_takes_a_bounded_part_of_memory(tmp_path: Path) -> None:
     dates = ",".join(["19700101T000000"] * 1_900)
     part = f"BEGIN:STANDARD\nDTSTART:19700101T000000\nTZOFFSETFROM:+0500\nTZOFFSETTO:+0500\nRDATE:{dates}\nEND:STANDARD"

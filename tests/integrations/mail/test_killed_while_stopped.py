@@ -19,7 +19,7 @@ from tests.support.forked import Forked
 from tests.support.smtp_server import ScriptedServer, smtp_server
 from tests.support.worker_process import stop_kill_and_resume
 
-pytestmark = pytest.mark.own_database
+pytestmark = [pytest.mark.own_database, pytest.mark.rest("kills a worker: one test in make test does")]
 
 BOOKINGS, REMINDERS = 50, 20
 MAILS = BOOKINGS * 2 * 2

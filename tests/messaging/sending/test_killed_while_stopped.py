@@ -23,7 +23,7 @@ from tests.support.forked import Forked
 from tests.support.messaging import insert_number
 from tests.support.worker_process import end, start_and_wait, stop_kill_and_resume
 
-pytestmark = pytest.mark.own_database
+pytestmark = [pytest.mark.own_database, pytest.mark.rest("kills a worker: one test in make test does")]
 
 THREADS, REPLIES = 40, 5
 OF_STRANGER, OPTING_OUT = range(10), range(35, 40)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 import httpx2
+import pytest
 
 from openslot.core.work import Runtime
 from tests.support.hostile_text import CALCULATED, CORPUS, WHOLE, check_pages
@@ -36,6 +37,7 @@ async def test_without_a_session_every_page_but_the_public_ones_asks_to_sign_in(
     assert {name for name in before if before[name] != changed[name]} <= {"page_views"}
 
 
+@pytest.mark.rest("fills every column and form, and opens every page")
 async def test_stored_text_and_typed_text_stay_text_on_every_page(
     member: httpx2.AsyncClient, runtime: Runtime, values: dict[str, str]
 ) -> None:
