@@ -60,9 +60,10 @@ test-all: ## Everything: make test, the tests that it leaves out, those that it 
 test-rest: setup chromium ## What make test-all adds to make test
 	@$(call SIDE_BY_SIDE,coverage,rest)
 
+# In one word each: pytest would take a file that is there for tests to run.
 daily rest: setup
-	@$(BIN)/pytest --processes $(WORKERS) --part $@ --durations-to test-results/durations.json \
-		--failed-once-to test-results/failed-once.json $(TEST_ARGS)
+	@$(BIN)/pytest --processes $(WORKERS) --part $@ --durations-to=test-results/durations.json \
+		--failed-once-to=test-results/failed-once.json $(TEST_ARGS)
 
 check: setup ## Format, lint, types, import contracts
 	@$(BIN)/ruff format --check --quiet .
@@ -120,7 +121,7 @@ messages: setup ## Collect the texts of pages into the catalogs
 docs: setup ## Write the tables of settings, commands and agents' tools, and the list of tests that only make test-all runs
 	@$(BIN)/python -m scripts.tables
 	@$(BIN)/python -m tests.agents.documenting
-	@$(BIN)/pytest --collect-only -qq --list-rest tests/only_in_test_all.txt >/dev/null
+	@$(BIN)/pytest --collect-only -qq --list-rest=tests/only_in_test_all.txt >/dev/null
 
 wheel: $(VENV)/.runtime ## Build dist/openslot-VERSION-py3-none-any.whl, which people install
 	@$(BIN)/python -m hatchling build --target wheel --directory dist

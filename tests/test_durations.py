@@ -1,12 +1,14 @@
 """A run says where its time went, and a script says what changed between two runs."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 from tests.support.durations import Timed, write_file, write_summary
 
-SCRIPT = Path(__file__).parents[1] / "scripts/durations.py"
+ROOT = Path(__file__).parents[1]
+SCRIPT = ROOT / "scripts/durations.py"
 SLOW = Timed("tests/web/admin/test_pages.py::test_slow", "browser", 3.0)
 QUICK = Timed("tests/test_docs.py::test_quick", "pure", 0.5)
 
@@ -37,3 +39,11 @@ def test_a_run_without_two_files_says_how_to_use_it() -> None:
 
     assert done.returncode == 1
     assert "BEFORE.json AFTER.json" in done.stderr
+
+
+def test_make_gives_pytest_no_file_in_a_word_of_its_own() -> None:
+    """A file that is there from the run before would be taken for tests to run."""
+    calls = re.findall(r"bin/pytest|\$\(BIN\)/pytest(.*(?:\\\n.*)*)", (ROOT / "Makefile").read_text("utf-8"))
+
+    assert any("--durations-to=" in call for call in calls)
+    assert [call for call in calls if re.search(r"--[a-z-]+ [\w-]+/[\w.-]+", call)] == []
