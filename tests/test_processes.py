@@ -128,8 +128,6 @@ TRIED = """
 import os, pytest
 from pathlib import Path
 
-pytestmark = pytest.mark.rest("starts the runner of the tests")
-
 @pytest.fixture
 def tries(request):
     with Path(__file__).with_name(request.node.name + ".tries").open("a+") as file:
