@@ -60,8 +60,10 @@ AXE_ON_NEW_COLORS = {**AXE_ON_COLORS, "resultTypes": ["violations", "passes"], "
 AXE_ON_ALL_BUT_CONTRAST = {**AXE, "rules": {**AXE["rules"], "color-contrast": {"enabled": False}}}
 RUN_AXE_ON_COLORS = Path(__file__).with_name("colors.js").read_text()
 LAYOUT = Path(__file__).with_name("layout.js").read_text()
-# Beside those at which every page is checked: half a screen, a tablet, and where the rail becomes a sidebar.
-BETWEEN = (720, 900, 1153)
+# Beside a phone and a desk: half a screen, a tablet, where the rail becomes a sidebar, and a broad screen.
+WIDTHS = (720, 900, 1153, BROAD["width"])
+ON_A_PHONE = f"isNew => ({{ misfits: ({MISFITS})(), faults: isNew ? ({LAYOUT})() : [] }})"
+ON_A_SCREEN = f"() => ({{ overflow: ({OVERFLOW})(), faults: ({LAYOUT})() }})"
 # The looks of text in which axe has found no fault, and the places of what it can't judge, in this process.
 FAULTLESS: dict[Scheme, list[str]] = {"light": [], "dark": []}
 
@@ -89,7 +91,7 @@ async def check_pages(page: Page, states: AsyncIterator[str], walk: str) -> None
 
     The templates of the walk must all be among the states. axe checks each of them once, and, except in `make test`,
     once more in states with faults, notices or dialogs that it has not seen there; templates of other walks are checked
-    there.
+    there. `make test` looks at layouts on a phone and a desk, `make test-all` also at the widths of `WIDTHS`.
     """
     await bring_axe(page)
     own, checked = list_walked_templates(walk), set[tuple[str, str]]()
@@ -111,20 +113,22 @@ async def check_page(page: Page, name: str, *, structure: bool = True) -> None:
     """Check an open page on a phone, a broad screen and a desk, light and dark, with one load; leave it as it was."""
     # Without its stylesheets a page that was just opened is another one.
     await page.wait_for_load_state()
-    misfits = await page.evaluate(MISFITS)
-    assert misfits == [], "\n".join((name, *misfits))
-    if structure:
-        await check_layout(page, name)
-        await page.set_viewport_size(BROAD)
-        assert await page.evaluate(OVERFLOW) <= 0, f"{name}: wider than a screen of 1920 px"
+    found = await page.evaluate(ON_A_PHONE, structure)
+    told = [*found["misfits"], *(f"{PHONE['width']} px: {fault}" for fault in found["faults"])]
+    assert told == [], "\n".join((name, *told))
     if is_daily() and not structure:
         return
-    await page.set_viewport_size(DESK)
+    if structure and not is_daily():
+        for width in WIDTHS:
+            await check_screen(page, name, {"width": width, "height": 1000})
     if structure:
+        await check_screen(page, name, DESK)
         # What floats above a button can be scrolled away.
         await page.evaluate(LAY_DOWN, "static")
         await run_axe(page, AXE_ON_ALL_BUT_CONTRAST, name)
         await page.evaluate(LAY_DOWN, "")
+    else:
+        await page.set_viewport_size(DESK)
     await check_colors(page, name, "light")
     await page.emulate_media(color_scheme="dark")
     await check_colors(page, name, "dark")
@@ -132,12 +136,13 @@ async def check_page(page: Page, name: str, *, structure: bool = True) -> None:
     await page.set_viewport_size(PHONE)
 
 
-async def check_layout(page: Page, name: str) -> None:
-    """Fail if anything can't be read at one of the widths at which layouts change."""
-    told: list[str] = []
-    for width in (PHONE["width"], *BETWEEN, BROAD["width"]):
-        await page.set_viewport_size({"width": width, "height": 1000})
-        told += [f"{width} px: {fault}" for fault in await page.evaluate(LAYOUT)]
+async def check_screen(page: Page, name: str, size: ViewportSize) -> None:
+    """Fail if something does not fit a screen of this size, or can't be read there."""
+    await page.set_viewport_size(size)
+    found = await page.evaluate(ON_A_SCREEN)
+    told = [f"{size['width']} px: {fault}" for fault in found["faults"]]
+    if found["overflow"] > 0:
+        told.append(f"{found['overflow']} px wider than a screen of {size['width']} px")
     assert told == [], "\n".join((name, *told))
 
 

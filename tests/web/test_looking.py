@@ -33,6 +33,18 @@ FAULTS = {
     "targets side by side": ("<b role=button tabindex=0 class=tiny></b>" * 3, "target-size"),
     "pale text": ("<p style='color: light-dark(#999999, #ffffff)'>Two words</p>", "light.*color-contrast"),
     "dim in the dark alone": ("<p style='color: light-dark(#000000, #444444)'>Two words</p>", "dark.*color-contrast"),
+    "a contrast that large text alone may have": (
+        "<p style='color: light-dark(#808080, #ffffff)'>Two words</p>",
+        "light.*color-contrast",
+    ),
+    "a color that lets its ground shine through": (
+        "<p style='color: light-dark(rgb(0 0 0 / 0.5), #ffffff)'>Two words</p>",
+        "light.*color-contrast",
+    ),
+    "a ground that darkens the one below": (
+        "<div style='background: light-dark(rgb(0 0 0 / 0.6), #000000)'><p>Two words</p></div>",
+        "light.*color-contrast",
+    ),
     "a known color on another ground": (
         "<div style='background: light-dark(#888888, #777777)'><p class='pale'>Two words</p></div>",
         "light.*color-contrast",
