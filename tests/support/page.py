@@ -1,18 +1,30 @@
 """A page as a person reads it: its fields and their faults, notices, headings, tables, links, buttons and text."""
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from html.parser import HTMLParser
+from html import unescape
 
 import httpx2
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+CELLS = frozenset({"td", "th"})
+READ = HEADINGS | CELLS | {"a", "button"}
 VOID = frozenset({"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
 # What stands within a line: no other tag leaves the words around it together.
 INLINE = frozenset(
     {"a", "abbr", "b", "bdi", "bdo", "cite", "code", "em", "i", "kbd", "mark", "s", "small", "span", "strong", "sub"}
     | {"sup", "time", "u", "var", "wbr"}
 )
+# A comment, a script or stylesheet with all that is in it, or a tag.
+TAGS = re.compile(
+    r"""<!--.*?-->|<![^>]*>
+    |<(?P<raw>script|style)\b[^>]*>.*?</(?P=raw)\s*>
+    |<(?P<closing>/?)(?P<tag>[a-z][^\s/>]*)(?P<attributes>(?:[^>"']++|"[^"]*"|'[^']*')*+)>""",
+    re.DOTALL | re.IGNORECASE | re.VERBOSE,
+)
+ATTRIBUTES = re.compile(r"""([^\s"'>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?""")
 # What is no text of a page: a field keeps what is in it.
 UNREAD = frozenset({"head", "option", "script", "style", "template", "textarea", "title"})
 
@@ -53,7 +65,7 @@ class Page:
     """What is not hidden, and stands neither in a field nor in an attribute."""
 
 
-@dataclass
+@dataclass(slots=True)
 class _Element:
     tag: str
     attributes: dict[str, str]
@@ -64,16 +76,30 @@ class _Element:
         return " ".join("".join(self.parts).split())
 
 
-class _Reader(HTMLParser):
+class _Reader:
     def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
         self.page = Page()
         self.root = _Element("", {}, hidden=False)
         self.open = [self.root]
         self.options: list[tuple[str, str, bool]] = []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = {name: value or "" for name, value in attrs}
+    def feed(self, html: str) -> None:
+        """Read a page from its first tag to its last; `html.parser` takes twice as long."""
+        end = 0
+        for found in TAGS.finditer(html):
+            self.open[-1].parts.append(unescape(html[end : found.start()]))
+            end = found.end()
+            closing, tag, attributes, raw = found["closing"], found["tag"], found["attributes"], found["raw"]
+            if raw:
+                self.handle_starttag(raw.lower(), {})
+                self.handle_endtag(raw.lower())
+            elif closing:
+                self.handle_endtag(tag.lower())
+            elif tag:
+                self.handle_starttag(tag.lower(), dict(_read_attributes(attributes)))
+        self.open[-1].parts.append(unescape(html[end:]))
+
+    def handle_starttag(self, tag: str, attributes: dict[str, str]) -> None:
         hidden = self.open[-1].hidden or tag in UNREAD or "hidden" in attributes
         self.separate(tag)
         if "href" in attributes:
@@ -88,7 +114,7 @@ class _Reader(HTMLParser):
             self.open.append(_Element(tag, attributes, hidden))
 
     def handle_endtag(self, tag: str) -> None:
-        if any(one.tag == tag for one in self.open):
+        if self.open[-1].tag == tag or any(one.tag == tag for one in self.open):
             while self.close_last() != tag:
                 pass
             self.separate(tag)
@@ -98,9 +124,6 @@ class _Reader(HTMLParser):
             self.close_last()
         self.page.text = self.root.read()
         return self.page
-
-    def handle_data(self, data: str) -> None:
-        self.open[-1].parts.append(data)
 
     def separate(self, tag: str) -> None:
         if tag not in INLINE:
@@ -115,18 +138,23 @@ class _Reader(HTMLParser):
         return closed.tag
 
     def read_element(self, closed: _Element) -> None:
-        words, classes = closed.read(), closed.attributes.get("class", "").split()
-        if closed.attributes.get("id", "").startswith("fault-"):
-            self.page.faults[closed.attributes["id"].removeprefix("fault-")] = words
-        if "notice" in classes and words:
+        tag, name = closed.tag, closed.attributes.get("id", "")
+        is_notice = "notice" in closed.attributes.get("class", "").split()
+        # Reading what an element says takes long for those that hold most of the page.
+        if not (tag in READ or is_notice or name.startswith("fault-")):
+            return
+        words = closed.read()
+        if name.startswith("fault-"):
+            self.page.faults[name.removeprefix("fault-")] = words
+        if is_notice and words:
             self.page.notices.append(words)
-        if closed.tag in HEADINGS:
+        if tag in HEADINGS:
             self.page.headings.append(words)
-        elif closed.tag in {"td", "th"} and self.page.rows:
+        elif tag in CELLS and self.page.rows:
             self.page.rows[-1].append(words)
-        elif closed.tag == "a":
+        elif tag == "a":
             self.page.links.setdefault(words, closed.attributes.get("href", ""))
-        elif closed.tag == "button":
+        elif tag == "button":
             self.page.buttons.append(words)
 
     def read_field(self, closed: _Element) -> None:
@@ -158,6 +186,11 @@ class _Reader(HTMLParser):
 
     def find_field(self, name: str) -> Field:
         return self.page.fields.setdefault(name, Field())
+
+
+def _read_attributes(written: str) -> Iterator[tuple[str, str]]:
+    for name, *values in ATTRIBUTES.findall(written):
+        yield name.lower(), unescape("".join(values))
 
 
 def read_page(answer: httpx2.Response) -> Page:
