@@ -38,7 +38,7 @@ from tests.support.shared_database import LeftRunningError, SharedDatabase, end_
 __all__ = ["cli", "command_line"]
 
 
-pytest_plugins = [f"tests.support.{name}" for name in ("parts", "processes", "durations", "examples")]
+pytest_plugins = [f"tests.support.{name}" for name in ("parts", "reads_only", "processes", "durations", "examples")]
 
 
 def pytest_collection() -> None:
@@ -108,15 +108,19 @@ async def shared_database(postgres: str, first_data_dir: Path) -> AsyncIterator[
 
 @pytest.fixture
 async def database_url(
-    postgres: str, shared_database: SharedDatabase, request: pytest.FixtureRequest
+    postgres: str, shared_database: SharedDatabase, reader_url: str, request: pytest.FixtureRequest
 ) -> AsyncIterator[str]:
-    """A migrated database with data keys alone; with the mark `own_database`, one that the test may do anything to."""
+    """A migrated database with data keys alone; with the mark `own_database`, one that the test may do anything to.
+
+    For tests with the mark `reads_only`, one that refuses what they write.
+    """
     if request.node.get_closest_marker("own_database"):
         async with new_database(postgres) as url:
             yield url
     else:
         before = asyncio.all_tasks()
-        yield shared_database.url
+        reads_only = request.node.get_closest_marker("reads_only")
+        yield reader_url if reads_only else shared_database.url
         left = await end_tasks(before)
         await shared_database.put_back()
         if left:

@@ -73,6 +73,10 @@ class SharedDatabase:
         await self._connection.execute("set session_replication_role = replica; set lock_timeout = '10s'")
         await self._connection.execute(GUARD)
 
+    async def run(self, statements: str) -> None:
+        """Run statements as the owner of the database, to whom nothing is refused."""
+        await self._connection.execute(statements)
+
     async def put_back(self) -> None:
         """Leave every table and sequence as migrations did; raise an error if a test leaves more than rows."""
         left = await self._find_left_open()

@@ -1,7 +1,7 @@
 """A host in Berlin on a Monday morning, as for the other pages of the dashboard, with one schedule."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 import httpx2
 import pytest
@@ -15,11 +15,25 @@ from tests.support.host import book, clock, member, settings, stranger, user
 
 __all__ = ["book", "clock", "member", "settings", "stranger", "user"]
 
+Ask = Callable[..., Awaitable[str]]
+
 
 @pytest.fixture
 async def schedule(runtime: Runtime, user: User) -> Schedule:
     """The host's schedule: Monday to Friday, nine to five."""
     return await read_schedule(runtime, user)
+
+
+@pytest.fixture
+def ask(member: httpx2.AsyncClient) -> Ask:
+    """Ask about a time of the plain meeting; the clock of the tests is at 08:00 on Monday 16 March in Berlin."""
+
+    async def asked(day: str = "2026-03-16", time: str = "11:00", kind: str = "30min") -> str:
+        page = await member.get("/availability/why", params={"type": kind, "day": day, "time": time})
+        assert page.status_code == 200
+        return page.text
+
+    return asked
 
 
 async def read_schedule(runtime: Runtime, user: User, place: int = 0) -> Schedule:

@@ -1,6 +1,5 @@
 """Why a time is not offered: every rule in plain words, with the page where it is set."""
 
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 import httpx2
@@ -20,54 +19,13 @@ from openslot.schedules.models import HolidayCalendar, OutOfOffice, Schedule
 from openslot.schedules.rules import version_of
 from tests.bookings.conftest import offer
 from tests.support.host import TEN, Book
-from tests.support.page import read_page
-from tests.web.availability.conftest import save_hours
-
-Ask = Callable[..., Awaitable[str]]
-
-
-@pytest.fixture
-def ask(member: httpx2.AsyncClient) -> Ask:
-    """Ask about a time of the plain meeting; the clock of the tests is at 08:00 on Monday 16 March in Berlin."""
-
-    async def asked(day: str = "2026-03-16", time: str = "11:00", kind: str = "30min") -> str:
-        page = await member.get("/availability/why", params={"type": kind, "day": day, "time": time})
-        assert page.status_code == 200
-        return page.text
-
-    return asked
+from tests.web.availability.conftest import Ask, save_hours
 
 
 async def change(runtime: Runtime, user: User, **changes_: object) -> EventType:
     async with runtime.transaction(OPERATOR) as work:
         (first, *_), _ = await event_types.list_event_types(work, user)
         return await event_types.change_event_type(work, replace(first, **changes_))
-
-
-async def test_an_open_time_is_called_open_and_the_day_has_all_its_starts(ask: Ask) -> None:
-    page = await ask()
-
-    assert "This time can be booked." in page
-    assert "16 of 16 starts can be booked." in page
-    assert page.count("</svg>Open") == 17
-    assert "curl" in page
-    assert "/api/v1/availability/30min?timezone=Europe%2FBerlin&amp;startDate=2026-03-16" in page
-
-
-async def test_a_day_alone_has_no_verdict_of_a_time(member: httpx2.AsyncClient) -> None:
-    page = (await member.get("/availability/why")).text
-
-    assert "16 of 16 starts can be booked." in page
-    assert "This time can" not in page
-
-
-async def test_hours_are_set_in_the_schedule(ask: Ask, schedule: Schedule) -> None:
-    page = await ask(time="18:00")
-
-    assert "This time can&#39;t be booked." in page
-    assert "Outside hours: Monday, 16 March 2026 has 09:00–17:00" in page
-    assert f'<a href="/availability/{schedule.id}">Change the hours</a>' in page
-    assert "Outside hours: Saturday, 21 March 2026 has no hours" in await ask(day="2026-03-21")
 
 
 async def test_a_booking_leads_to_the_bookings(ask: Ask, book: Book) -> None:
@@ -141,13 +99,6 @@ async def test_a_busy_calendar_leads_to_the_calendars(ask: Ask, runtime: Runtime
     assert '<a href="/settings/calendars">' in page
 
 
-async def test_the_past_has_nowhere_to_be_changed(ask: Ask) -> None:
-    page = await ask(day="2026-03-13")
-
-    assert "In the past" in page
-    assert "Choose a start from 16 March 2026 08:00 on." in page
-
-
 async def test_a_time_that_clocks_skip_or_show_twice_is_told(
     ask: Ask, member: httpx2.AsyncClient, schedule: Schedule
 ) -> None:
@@ -174,18 +125,6 @@ async def test_another_hosts_event_type_is_not_explained(ask: Ask, runtime: Runt
 
     assert "Secret-Offer" not in page
     assert "secret-offer" not in page.partition("<main")[2].replace('value="secret-offer"', "")
-
-
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [({"day": "x"}, "day"), ({"day": "9999-12-31"}, "day"), ({"time": "x"}, "time"), ({"time": "24:00"}, "time")],
-)
-async def test_what_cant_be_read_stands_at_its_field(
-    member: httpx2.AsyncClient, query: dict[str, str], field: str
-) -> None:
-    page = await member.get("/availability/why", params=query)
-
-    assert (page.status_code, field in read_page(page).faults) == (400, True)
 
 
 async def test_reasons_are_told_in_the_readers_language(ask: Ask, runtime: Runtime, user: User) -> None:
