@@ -1,7 +1,8 @@
 """Tests that only read: with the mark `reads_only`, all tests of a file share what its fixtures make.
 
 The database refuses what such a test or its app would write, except what reading itself leaves: the counts of callers
-and views, and when a session was last seen.
+and views, and when a session was last seen. What is shared must not be changed otherwise either: a client that signs in
+stays signed in, and a clock that is set stays so.
 """
 
 from collections.abc import AsyncIterator
