@@ -42,6 +42,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in filter(is_reading, items):
         module = item.getparent(pytest.Module)
         assert module is not None
+        assert not item.get_closest_marker("own_database"), (
+            f"{item.nodeid} shares its database: move it to another file"
+        )
         # Where pytest looks whether a directory may be removed.
         module.stash[tmppath_result_key] = {}
         found: dict[str, Any] = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
