@@ -38,7 +38,7 @@ from tests.support.shared_database import LeftRunningError, SharedDatabase, end_
 __all__ = ["cli", "command_line"]
 
 
-pytest_plugins = [f"tests.support.{name}" for name in ("parts", "processes", "durations", "examples")]
+pytest_plugins = [f"tests.support.{name}" for name in ("parts", "processes", "durations", "examples", "loaded")]
 
 
 def pytest_collection() -> None:
@@ -52,6 +52,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_promises(items)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
     """Spare the garbage collector what was imported: it stays until the end."""
     gc.collect()
