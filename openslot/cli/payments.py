@@ -186,14 +186,14 @@ async def _find_owner(work: Work, user: str | None, organization: str | None) ->
 
 
 def _ask(owner: AccountOwner, account: CheckedAccount, known: PaymentConnection, replacement: Replacement) -> str:
-    following = replacement.following
-    members = f", of {following.owners} members, who are told by email" if isinstance(owner, Organization) else ""
+    """Say what the page says before another account is replaced."""
+    count, owners = replacement.following.event_types, replacement.following.owners
+    members = f", of {owners} members, who are told by email" if count and isinstance(owner, Organization) else ""
     return (
         f"{account.name} ({account.found.mode} mode) takes the place of {connecting.name_account(known)} "
-        f"({known.mode} mode).\n"
-        f"Event types that will name the new account: {following.event_types}{members}.\n"
-        f"What was paid to the old one can then be refunded only in Stripe. Upcoming bookings that are paid: "
-        f"{replacement.upcoming}.\nReplace the payment account?"
+        f"({known.mode} mode).\nEvent types that will name the new account: {count}{members}.\n"
+        "What was paid to the old account can then be refunded only in Stripe. "
+        f"Upcoming bookings that are paid: {replacement.upcoming}.\nReplace the payment account?"
     )
 
 
