@@ -17,7 +17,7 @@ from tests.web.payments.conftest import book, manage_of
 
 
 async def visit_all(
-    page: Page, client: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books, other: Books
+    page: Page, client: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books, second: Books
 ) -> AsyncIterator[str]:
     session = await book(client)
     await page.goto(manage_of(books, session, "back"))
@@ -40,11 +40,11 @@ async def visit_all(
     for path in ("/payments", f"/payments/{payment.id}", f"/payments/{payment.id}/refund"):
         await page.goto(path)
         yield path
-    async for state in visit_account(page, runtime, other):
+    async for state in visit_account(page, runtime, second):
         yield state
 
 
-async def visit_account(page: Page, runtime: Runtime, other: Books) -> AsyncIterator[str]:
+async def visit_account(page: Page, runtime: Runtime, second: Books) -> AsyncIterator[str]:
     """Go through the pages of an account that Stripe refuses, until another one takes its place."""
     await runtime.pool.execute(
         "update payments set state = 'released' where state in ('opening', 'open', 'processing')"
@@ -56,7 +56,7 @@ async def visit_account(page: Page, runtime: Runtime, other: Books) -> AsyncIter
     await page.goto("/settings/payments/disconnect")
     yield "disconnect"
     await page.goto("/settings/payments")
-    await page.get_by_label("Restricted key").fill(other.key)
+    await page.get_by_label("Restricted key").fill(second.key)
     await page.get_by_role("button", name="Check and save").click()
     await expect(page.get_by_role("heading", name="Replace the payment account?")).to_be_visible()
     yield "another account"
@@ -74,6 +74,6 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     fake_stripe: FakeStripe,
     books: Books,
 ) -> None:
-    other = fake_stripe.add_account("A rather long name of another business", livemode=True)
+    second = fake_stripe.add_account("A rather long name of another business", livemode=True)
     page, _ = await open_as(browser, client, runtime, user, **CHECKED)
-    await check_pages(page, visit_all(page, client, runtime, paid, books, other), "payments")
+    await check_pages(page, visit_all(page, client, runtime, paid, books, second), "payments")
