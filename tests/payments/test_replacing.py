@@ -140,6 +140,7 @@ async def test_an_administrator_is_told_how_many_event_types_and_members_follow_
     page = read_page(question)
     assert (count_after(page, EVENT_TYPES), count_after(page, MEMBERS)) == ("3", "2")
     assert "These members are told by email." in page.text
+    assert "Harbor Replace the payment account?" in page.text
     assert "whsec_mine" not in question.text
     assert await messages(runtime, stranger.email) == []
 
