@@ -62,7 +62,7 @@ async def connect_account(
             "--notice-secret", help="Signing secret of an endpoint that you have registered in Stripe by hand"
         ),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before another account is replaced")] = False,
+    is_agreed: Annotated[bool, typer.Option("--yes", help="Do not ask before another account is replaced")] = False,
 ) -> Answer:
     """Connect a Stripe account, or give a connected one another key; prints where Stripe sends its notices.
 
@@ -74,7 +74,7 @@ async def connect_account(
     owner = await _find_owner(work, user, organization)
     wanted = ConnectionWanted(key=sys.stdin.readline().strip(), notice_secret=notice_secret)
     account = await connecting.check_account(work, owner, wanted)
-    if account.known is not None and account.replacement is not None and not yes:
+    if account.known is not None and account.replacement is not None and not is_agreed:
         question = _ask(owner, account, account.known, account.replacement)
         typer.confirm(question, abort=True, err=True)
     async with work.transaction():
