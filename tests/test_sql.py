@@ -48,7 +48,9 @@ def replaces_sql(call: ast.Call) -> bool:
     if not is_call_of(call, "replace") or len(call.args) < 2:
         return False
     replaced = call.args[0]
-    return not isinstance(replaced, ast.Call) and not (isinstance(replaced, ast.Constant) and len(replaced.value) <= 2)
+    return not isinstance(replaced, ast.Call) and not (
+        isinstance(replaced, ast.Constant) and len(str(replaced.value)) <= 2
+    )
 
 
 def formats_twice(node: ast.AST) -> bool:

@@ -34,6 +34,7 @@ from openslot.crm.ports import (
 )
 from openslot.crm.rules import MAX_CONNECTIONS
 from openslot.crm.words import EMPTY, NOT_CHECKED, SECRET_REFUSED, TOKEN_REFUSED, UNKNOWN_VENDOR, describe_fault
+from openslot.i18n import keep
 
 SHOWN_FOR = timedelta(days=14)
 MAX_SHOWN = 10
@@ -144,7 +145,7 @@ async def opened(runtime: Runtime, connection: CrmConnection) -> AsyncIterator[C
 
 async def keep_failure(work: Work, connection: CrmConnection, fault: CrmFault) -> None:
     """Write why a CRM can't be used, and tell its owner once; opens a transaction of its own."""
-    reason, is_refused = describe_fault(fault), isinstance(fault, CrmTokenRefused)
+    reason, is_refused = keep(describe_fault(fault)), isinstance(fault, CrmTokenRefused)
     async with work.runtime.transaction(SYSTEM) as inside:
         if is_refused and not await store.keep_refusal(inside.db, connection):
             return

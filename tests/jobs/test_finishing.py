@@ -10,6 +10,7 @@ from openslot.core.effects import EffectEnding, Finish, finish_effects, take_eff
 from openslot.core.events import Change, Effect
 from openslot.core.ids import new_id
 from openslot.core.work import Done, Expanded, Outcome, Reaction, Runtime, Skipped, Target, Work
+from openslot.i18n import Reason
 from openslot.runtime import open_runtime
 from tests.jobs.probes import LEAVE_MARK, MARKS, Notebook, Poked, wired
 from tests.jobs.support import poke, settled, states
@@ -39,7 +40,9 @@ class Meeting:
         await self._all_here.wait()
         if note == "expand":
             return Expanded((Target(reaction="probe.child", target="x", lane=f"{effect.lane}@x"),))
-        return Skipped("no need") if note == "skip" else Done(vendor_id=note, changes=(Change(LEAVE_MARK, (note,)),))
+        if note == "skip":
+            return Skipped(Reason("test.no_need", "no need"))
+        return Done(vendor_id=note, changes=(Change(LEAVE_MARK, (note,)),))
 
 
 @pytest.fixture

@@ -9,9 +9,6 @@ from msgspec import Struct
 from openslot.access.events import RecoveryCodesRenewed, RecoveryCodeUsed, TwoFactorTurnedOff, TwoFactorTurnedOn
 from openslot.accounts.events import UserDataExported, UserDeletionBegun, UserDeletionEnding
 from openslot.accounts.models import PRODUCT, BrandedHost, SignUp, User
-from openslot.availability.errors import SlotUnavailable
-from openslot.bookings.conferences import NO_LINK_REASONS
-from openslot.bookings.errors import BookingAlreadyCancelled, BookingAlreadyEnded
 from openslot.bookings.events import BookingLinkFailed
 from openslot.core.events import E, Effect
 from openslot.core.text import one_line
@@ -20,7 +17,7 @@ from openslot.crm.events import CrmBroken
 from openslot.event_types.events import PaymentAccountChanged
 from openslot.i18n import PluralText, Text, recall
 from openslot.i18n.languages import choose_locale
-from openslot.integrations.calendars.errors import NOT_ORGANIZER, OWN, SEVERAL_HOSTS, show_failure
+from openslot.integrations.calendars.errors import show_failure
 from openslot.integrations.calendars.events import (
     CalendarBroken,
     CalendarChangeRefused,
@@ -48,17 +45,10 @@ from openslot.payments.connections import show_fault
 from openslot.payments.events import PaymentNeedsAttention
 from openslot.payments.words import PROBLEMS, describe_money
 from openslot.webhooks.events import WebhookDisabled
-from openslot.webhooks.models import show_switch_off
 
 SECURITY_FOOTER = Text("You received this email because it is about the security of your account.")
 ACCOUNT_FOOTER = Text("You received this email because you have an account here.")
 NOT_YOU = Text("If this wasn't you, change your password now and contact your administrator.")
-# Why a change that a host made in the calendar can be refused.
-REFUSALS = (
-    *(Text(str(each)) for each in (SlotUnavailable(), BookingAlreadyEnded(), BookingAlreadyCancelled())),
-    NOT_ORGANIZER,
-    SEVERAL_HOSTS,
-)
 
 POT_NAMES = {
     MailPot.CONFIRMATIONS: Text("Confirmations to invitees"),
@@ -68,9 +58,6 @@ POT_NAMES = {
     MailPot.CANCELLATIONS: Text("Emails to invitees about cancelled bookings"),
     MailPot.WAIT_LIST: Text("Emails to people on the wait list"),
 }
-
-# Why there is no link: by our own rules, or because of the calendar that it is made with.
-NO_LINK = (*NO_LINK_REASONS, *OWN)
 
 
 class Notice(Struct, Generic[E], frozen=True):
@@ -216,7 +203,7 @@ LETTERS = (
             Text("Your events are kept. When the endpoint works again, resume it and replay the events it missed."),
             facts=(
                 Fact(label=Text("Address"), lines=(one_line(event.url),), is_verbatim=True),
-                Fact(label=Text("Reason"), lines=(show_switch_off(one_line(event.reason)),), is_verbatim=True),
+                Fact(label=Text("Reason"), lines=(recall(one_line(event.reason)),), is_verbatim=True),
             ),
             footer=Text("You received this email because the endpoint belongs to your account."),
         ),
@@ -301,7 +288,7 @@ LETTERS = (
             Text("No link could be made. Send a link to the invitee yourself, or open the booking and try it again."),
             facts=(
                 Fact(label=Text("Invitee"), lines=(one_line(event.booking.invitee_name), event.booking.invitee_email)),
-                Fact(label=Text("Reason"), lines=(recall(one_line(event.reason), NO_LINK),), is_verbatim=True),
+                Fact(label=Text("Reason"), lines=(recall(one_line(event.reason)),), is_verbatim=True),
             ),
             button=Link(label=Text("View the booking"), url=f"{event.base_url}/bookings/{event.booking.id}"),
             footer=Text("You received this email because people can book meetings with you."),
@@ -315,7 +302,7 @@ LETTERS = (
             Text(
                 "You changed or deleted a booking in your calendar. This was not possible, so the booking is unchanged."
             ),
-            fact=Fact(label=Text("Reason"), lines=(recall(one_line(event.reason), REFUSALS),), is_verbatim=True),
+            fact=Fact(label=Text("Reason"), lines=(recall(one_line(event.reason)),), is_verbatim=True),
         ),
         MailTopic.CALENDAR,
     ),

@@ -11,7 +11,7 @@ from openslot.allowances.errors import COSTS
 from openslot.allowances.models import CauseKind, RefusedCost
 from openslot.crm import words as crm
 from openslot.event_types.models import EventType
-from openslot.i18n import PluralText, Text
+from openslot.i18n import PluralText, Text, recall
 from openslot.integrations.calendars.errors import show_failure
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.notices import POT_NAMES
@@ -22,7 +22,6 @@ from openslot.timeline.models import Attention, EffectKind, Requests, Trouble, U
 from openslot.web import words
 from openslot.web.dashboard.event_types.overview import find_closed
 from openslot.web.words import Weekday
-from openslot.webhooks.models import show_switch_off
 
 MAX_HELD_DAYS = 7
 
@@ -202,7 +201,7 @@ def _trouble(trouble: Trouble, user: User, *, now: datetime) -> TroubleRow:
     return TroubleRow(
         title=Text("The webhook endpoint %(url)s was switched off", url=trouble.label),
         advice=Text("Since %(when)s. Resume it when it works again.", when=since),
-        reason=show_switch_off(trouble.reason) if trouble.reason else None,
+        reason=recall(trouble.reason) if trouble.reason else None,
         path="/settings/webhooks",
         tone="rose",
     )

@@ -90,7 +90,7 @@ async def test_a_reminder_that_comes_before_the_news_of_a_change_is_not_sent(
     assert await reminders(runtime) == 0
     assert await planned(runtime) == ["60"]
     unsent = "select last_error from effects where reaction = 'mail.remind' and state = 'skipped'"
-    assert await runtime.pool.fetchval(unsent) == "the booking is cancelled"
+    assert await runtime.pool.fetchval(unsent) == "mail.cancelled"
 
 
 async def test_a_reminder_of_an_earlier_time_is_not_sent_whatever_was_chosen_meanwhile(

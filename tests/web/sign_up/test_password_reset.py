@@ -167,7 +167,7 @@ async def test_a_mail_that_comes_too_late_is_not_sent(
 
     assert await read_mail(user.email) == []
     assert await runtime.pool.fetchval("select last_error from effects where reaction = 'mail.reset_password'") == (
-        "the link has expired"
+        "mail.expired"
     )
 
 

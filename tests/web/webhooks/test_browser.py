@@ -59,12 +59,12 @@ async def places(
     await member.post("/settings/branding/cover", files={"cover": ("c.jpg", draw(size=(900, 300)), "image/jpeg")})
     await member.post("/settings/branding/page", data={"welcome": TEXT, "footer": "on"})
     await insert_connection(runtime, "rk_test_0123456789", user_id=user.id)
-    await runtime.pool.execute("update payment_connections set last_error = 'Stripe refuses the key'")
+    await runtime.pool.execute("update payment_connections set last_error = 'payments.refused'")
     number = await insert_number(runtime, user_id=user.id)
-    await runtime.pool.execute("update messaging_connections set last_error = 'The provider can''t be reached'")
+    await runtime.pool.execute("update messaging_connections set last_error = 'messaging.unreachable'")
     wanted = CrmWanted(vendor="webhook", account="https://crm.example/openslot")
     crm = (await crms.connect(runtime.work(OPERATOR), user, wanted)).connection
-    await runtime.pool.execute("update crm_connections set last_error = 'The CRM returned 500', failing_since = now()")
+    await runtime.pool.execute("update crm_connections set last_error = 'crm.answered {"status":"500"}', failing_since = now()")
     return [
         HERE,
         f"{HERE}/new",

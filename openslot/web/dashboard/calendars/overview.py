@@ -18,8 +18,8 @@ from openslot.integrations.calendars.models import CalendarConnection, Connectio
 from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.web.pages import page, redirect
 
-SIGN_IN = str(errors.CalendarSignInFailed())
-CONSENT = str(errors.CalendarConsentNeeded())
+SIGN_IN = errors.SIGN_IN_REFUSED.kept
+CONSENT = errors.CONSENT_NEEDED.kept
 KINDS = {
     ConnectionKind.CALDAV: Text("CalDAV account"),
     ConnectionKind.ICS: Text("Calendar feed, read only"),
