@@ -64,7 +64,8 @@ async def places(
     await runtime.pool.execute("update messaging_connections set last_error = 'messaging.unreachable'")
     wanted = CrmWanted(vendor="webhook", account="https://crm.example/openslot")
     crm = (await crms.connect(runtime.work(OPERATOR), user, wanted)).connection
-    await runtime.pool.execute("update crm_connections set last_error = 'crm.answered {"status":"500"}', failing_since = now()")
+    answered = 'crm.answered {"status":"500"}'
+    await runtime.pool.execute("update crm_connections set last_error = $1, failing_since = now()", answered)
     return [
         HERE,
         f"{HERE}/new",
