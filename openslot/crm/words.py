@@ -1,7 +1,7 @@
 """What is said of a CRM that does not do what is asked: kept in English, and shown in the reader's language."""
 
 from openslot.crm.ports import CrmBusy, CrmFault, CrmTokenRefused
-from openslot.i18n import Reason, Text, recall
+from openslot.i18n import Reason, Text
 
 TOKEN_REFUSED = Reason("crm.token_refused", "The CRM no longer accepts the connection. Connect it again")
 BUSY = Reason("crm.busy", "The CRM asks us to wait, because it got too many requests")
@@ -27,8 +27,3 @@ def describe_fault(fault: CrmFault) -> str:
     if isinstance(fault, CrmBusy):
         return BUSY
     return fault.args[0] if fault.args and isinstance(fault.args[0], Reason) else str(fault)
-
-
-def show_fault(stored: str) -> str:
-    """Return a kept fault as a text that can be translated."""
-    return recall(stored)

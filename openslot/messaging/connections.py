@@ -13,7 +13,7 @@ from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings
 from openslot.core.outbound import OutboundRefused, check_url
 from openslot.core.work import Runtime, Work
-from openslot.i18n import Reason, keep, recall
+from openslot.i18n import Reason, keep
 from openslot.messaging import connection_store as store
 from openslot.messaging.connection_events import MessagingBroken
 from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
@@ -96,11 +96,6 @@ def can_be_notified(settings: Settings) -> bool:
 def describe_fault(fault: MessageFault) -> Reason:
     """Say why a connection can't be used, in words that can be kept."""
     return REFUSED if isinstance(fault, TokenRefused) else UNREACHABLE
-
-
-def show_fault(stored: str) -> str:
-    """Return a kept fault as a text that can be translated."""
-    return recall(stored)
 
 
 async def keep_failure(work: Work, connection: MessagingConnection, fault: MessageFault) -> None:

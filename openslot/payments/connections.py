@@ -7,7 +7,7 @@ from uuid import UUID
 from openslot.core.config import Settings
 from openslot.core.outbound import OutboundRefused, check_url
 from openslot.core.work import Runtime
-from openslot.i18n import Reason, recall
+from openslot.i18n import Reason
 from openslot.payments.errors import PaymentsNotConnected
 from openslot.payments.models import PaymentConnection
 from openslot.payments.ports import Checkout, CheckoutFault, Checkouts, KeyRefused, RightMissing
@@ -57,8 +57,3 @@ def describe_fault(fault: CheckoutFault) -> Reason:
     if isinstance(fault, RightMissing):
         return LACKS_RIGHT.fill(right=fault.right) if fault.right else LACKS_SOME_RIGHT
     return UNREACHABLE
-
-
-def show_fault(stored: str) -> str:
-    """Return a kept fault as a text that can be translated."""
-    return recall(stored)

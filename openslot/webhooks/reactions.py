@@ -22,7 +22,7 @@ from openslot.core.work import (
     Work,
     to_target,
 )
-from openslot.i18n import Reason, keep
+from openslot.i18n import Reason, keep, recall
 from openslot.jobs.batches import delete_old, repeat
 from openslot.webhooks import operations, store
 from openslot.webhooks.events import WebhookTested
@@ -87,8 +87,8 @@ async def deliver(work: Work, effect: Effect) -> Outcome:
     async with work.runtime.transaction(SYSTEM) as failed:
         await operations.log_failure(failed, attempt)
     if attempt.status == GONE:
-        raise GiveUp(attempt.error)
-    raise TryLater(attempt.error, after=wished)
+        raise GiveUp(recall(attempt.error))
+    raise TryLater(recall(attempt.error), after=wished)
 
 
 async def _send(work: Work, effect: Effect, message: OutgoingMessage) -> tuple[Attempt, timedelta | None]:

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from openslot.core.errors import Conflict, Forbidden, Invalid, NotFound, Refusal, RefusalKind
-from openslot.i18n import Reason, Text, recall
+from openslot.i18n import Reason, Text
 
 SIGN_IN_REFUSED = Reason("calendars.sign_in_refused", "The calendar's server refuses the user name or the password")
 FORBIDDEN = Reason("calendars.forbidden", "The calendar's server does not allow this account to do so")
@@ -42,11 +42,6 @@ SEVERAL_HOSTS = Reason(
 )
 LONG_ZONES = Reason("calendars.long_zones", "The calendar's time zones are too long to be kept with each of its events")
 DISCONNECTED = Reason("calendars.disconnected", "the calendar is disconnected")
-
-
-def show_failure(failure: str) -> str:
-    """Return a stored failure as a text that can be translated."""
-    return recall(failure)
 
 
 class ConnectionNotFound(NotFound):

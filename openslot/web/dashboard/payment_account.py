@@ -9,9 +9,9 @@ from openslot.core.errors import Conflict
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.event_types.accounts import list_accounts
-from openslot.i18n import Text
+from openslot.i18n import Text, recall
 from openslot.payments import connecting
-from openslot.payments.connections import can_be_notified, notice_url, show_fault
+from openslot.payments.connections import can_be_notified, notice_url
 from openslot.payments.models import ConnectionWanted, KeyRight, Mode, PaymentConnection
 from openslot.routing import Form, RateLimit, Response, WhenEmpty, get, post
 from openslot.web.pages import page, redirect
@@ -89,7 +89,7 @@ def describe(work: Work, connection: PaymentConnection | None) -> dict[str, Any]
         "mode": name,
         "tone": tone,
         "notice_url": notice_url(settings, connection.id),
-        "fault": show_fault(connection.last_error) if connection.last_error else None,
+        "fault": recall(connection.last_error) if connection.last_error else None,
     }
 
 

@@ -12,8 +12,7 @@ from openslot.contacts.events import ContactCreated
 from openslot.core.errors import Invalid
 from openslot.core.outbound import OutboundReason, OutboundRefused
 from openslot.core.work import Work
-from openslot.i18n import PluralText, Text
-from openslot.integrations.calendars.errors import show_failure
+from openslot.i18n import PluralText, Text, recall
 from openslot.payments.events import PaymentReceived
 from openslot.routing import Form, Response, get, post
 from openslot.web import words
@@ -203,7 +202,7 @@ def format_result(attempt: models.Attempt) -> tuple[Text, str]:
 
 def show_error(attempt: models.Attempt) -> str | None:
     """Return the error of a try, as a text that can be translated if it is one of ours."""
-    return None if attempt.error is None else show_failure(attempt.error)
+    return None if attempt.error is None else recall(attempt.error)
 
 
 def format_next(next_try_at: datetime | None, *, now: datetime) -> Text | None:
