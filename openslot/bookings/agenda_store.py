@@ -94,12 +94,12 @@ def _write_kept_count(status: str) -> str:
 MAX_COLLEAGUES = 10_000
 
 
-def _write_colleagues(status: str) -> str:
+def write_colleagues(status: str, *, most: int = MAX_COLLEAGUES) -> str:
     return f"""
 (select count(*) from (
     select b.id from event_types e join bookings b on b.event_type_id = e.id
     where e.owner_id = $1 and e.team_id is not null and b.host_id = $1 and b.status = '{status}'
-    limit {MAX_COLLEAGUES}) b
+    limit {most}) b
  where not {MINE})"""
 
 
@@ -111,7 +111,7 @@ COUNTS = {
 }
 STORED = {AgendaView.PAST: "CONFIRMED", AgendaView.CANCELLED: "CANCELLED"}
 COUNTS_OF_MINE = {
-    view: f"{count} - {_write_colleagues(STORED[view])}" if view in STORED else count for view, count in COUNTS.items()
+    view: f"{count} - {write_colleagues(STORED[view])}" if view in STORED else count for view, count in COUNTS.items()
 }
 
 

@@ -146,7 +146,7 @@ left join (select id from memberships where organization_id = $1 order by id lim
 {PROFILES}"""
 
 
-def _write_search(condition: str, *, limit: int, offset: int) -> str:
+def write_search(condition: str, *, limit: int, offset: int) -> str:
     return f"""
 with found as materialized (
     select m.id from {SOURCE} where m.organization_id = $1 and ({condition})
@@ -168,7 +168,7 @@ async def list_shown(
         rows = await db.fetch(LIST, organization_id, limit, offset)
     else:
         place = len(condition.args) + 2
-        statement = _write_search(condition.sql, limit=place, offset=place + 1)
+        statement = write_search(condition.sql, limit=place, offset=place + 1)
         rows = await db.fetch(statement, organization_id, *condition.args, limit, offset)
     return [row for row in rows if row["id"] is not None], rows[0]["total"]
 

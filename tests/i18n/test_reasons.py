@@ -59,7 +59,7 @@ def test_a_reason_is_kept_as_its_code_with_its_values() -> None:
 
 
 def test_a_reason_is_shown_in_its_readers_language() -> None:
-    assert localize(recall("mail.unwanted"), negotiate("de")) == "Sie haben diese E-Mails ausgeschaltet"
+    assert localize(recall("mail.unwanted"), negotiate("de")) == "Sie haben diese E-Mails abgeschaltet"
     assert str(recall(keep(GONE))) == 'Ada "Al" Ö is no longer with Acme; Söhne'
 
 

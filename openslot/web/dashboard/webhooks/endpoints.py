@@ -170,8 +170,7 @@ def describe_standing(endpoint: models.Endpoint, user: User, *, now: datetime) -
     if endpoint.state is models.State.PAUSED:
         return EndpointStanding(name=Text("Paused"), tone="warn", since=since)
     if endpoint.state is models.State.DISABLED:
-        given = endpoint.state_reason or ""
-        reason = models.SHOWN.get(given, given) or None
+        reason = recall(endpoint.state_reason) if endpoint.state_reason else None
         return EndpointStanding(
             name=Text("Switched off"), tone="bad", since=since, reason=reason, is_ours=isinstance(reason, Text)
         )
