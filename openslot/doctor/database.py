@@ -20,6 +20,7 @@ from openslot.core.times import iso
 from openslot.core.work import Wiring, system_clock
 from openslot.doctor.finding import Finding, FindingState, ok, problem, warning
 from openslot.flags.switch_store import list_status
+from openslot.i18n import say
 from openslot.jobs.health import (
     LATE_AFTER,
     count_effects,
@@ -263,7 +264,7 @@ async def _look_at_payments(connection: asyncpg.Connection) -> Finding:
     failing = await list_failing(connection)
     if not failing:
         return ok("payments", "Every connected account for payments can be read.")
-    reasons = ", ".join(sorted({each.last_error or "" for each in failing}))
+    reasons = ", ".join(sorted({say(each.last_error or "") for each in failing}))
     meaning = f"Accounts for payments that can't be read, so that nobody can pay: {len(failing)} ({reasons})."
     return warning("payments", meaning, "openslot payment connect --user EMAIL --key-stdin")
 
@@ -272,7 +273,7 @@ async def _look_at_numbers(connection: asyncpg.Connection) -> Finding:
     failing = await messaging.list_failing(connection)
     if not failing:
         return ok("numbers", "Every connected number for messages and calls can be used.")
-    reasons = ", ".join(sorted({each.last_error or "" for each in failing}))
+    reasons = ", ".join(sorted({say(each.last_error or "") for each in failing}))
     meaning = f"Numbers for messages and calls that can't be used: {len(failing)} ({reasons})."
     return warning("numbers", meaning, "openslot messaging list")
 

@@ -17,7 +17,7 @@ from openslot.core.work import Done, GiveUp, Outcome, Skipped, TryLater, Work
 from openslot.event_types import accounts as event_types
 from openslot.event_types.accounts import Following
 from openslot.event_types.models import PaymentAccount
-from openslot.i18n import Text
+from openslot.i18n import Reason, Text
 from openslot.payments import connection_store as store
 from openslot.payments import operations
 from openslot.payments.connection_events import (
@@ -186,11 +186,14 @@ async def disconnect(work: Work, owner: AccountOwner, *, leaves_open: bool) -> P
     return connection
 
 
+REGISTERED = Reason("payments.registered", "it is no longer needed", said="the connection is gone, or has an endpoint")
+
+
 async def register_endpoint(work: Work, effect: Effect) -> Outcome:
     """Ask the provider to tell what happens; until it does, and wherever it can't, it is only read."""
     connection = await store.find(work.db, effect.plan(UUID))
     if connection is None or connection.key is None or connection.notice_secret is not None:
-        return Skipped("the connection is gone, or has an endpoint")
+        return Skipped(REGISTERED)
     url = notice_url(work.runtime.settings, connection.id)
     try:
         async with opened(work.runtime, connection) as checkout:

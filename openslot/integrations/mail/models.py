@@ -264,7 +264,6 @@ TOPICS_OF_MEETINGS = {
     MailKind.HOSTS: MailTopic.RESCHEDULED,
     MailKind.HANDOVER: MailTopic.CANCELLED,
 }
-UNWANTED = "the host has switched these mails off"
 
 
 def decide_topics(choices: Mapping[str, bool]) -> frozenset[MailTopic]:

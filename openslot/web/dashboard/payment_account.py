@@ -9,10 +9,10 @@ from openslot.core.errors import Conflict, Invalid
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.event_types.accounts import list_accounts
-from openslot.i18n import Text
+from openslot.i18n import Text, recall
 from openslot.payments import connecting
 from openslot.payments.connecting import AccountOwner, CheckedAccount, Replacement
-from openslot.payments.connections import can_be_notified, notice_url, show_fault
+from openslot.payments.connections import can_be_notified, notice_url
 from openslot.payments.errors import PaymentConnectionChanged
 from openslot.payments.models import ConnectionWanted, KeyRight, Mode, PaymentConnection
 from openslot.payments.replacing import read_answer, write_question
@@ -128,7 +128,7 @@ def describe(work: Work, connection: PaymentConnection | None) -> dict[str, Any]
         "mode": name,
         "tone": tone,
         "notice_url": notice_url(settings, connection.id),
-        "fault": show_fault(connection.last_error) if connection.last_error else None,
+        "fault": recall(connection.last_error) if connection.last_error else None,
     }
 
 

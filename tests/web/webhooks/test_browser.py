@@ -58,10 +58,11 @@ async def places(
     await member.post("/settings/branding/cover", files={"cover": ("c.jpg", draw(size=(900, 300)), "image/jpeg")})
     await member.post("/settings/branding/page", data={"welcome": TEXT, "footer": "on"})
     number = await insert_number(runtime, user_id=user.id)
-    await runtime.pool.execute("update messaging_connections set last_error = 'The provider can''t be reached'")
+    await runtime.pool.execute("update messaging_connections set last_error = 'messaging.unreachable'")
     wanted = CrmWanted(vendor="webhook", account="https://crm.example/openslot")
     crm = (await crms.connect(runtime.work(OPERATOR), user, wanted)).connection
-    await runtime.pool.execute("update crm_connections set last_error = 'The CRM returned 500', failing_since = now()")
+    answered = 'crm.answered {"status":"500"}'
+    await runtime.pool.execute("update crm_connections set last_error = $1, failing_since = now()", answered)
     return [
         HERE,
         f"{HERE}/new",
