@@ -14,7 +14,7 @@ import openslot
 from openslot.cli.commands import app
 from openslot.core.config import Settings, environment_name
 from openslot.core.errors import all_refusals
-from openslot.core.migrate import known_migrations
+from openslot.core.migrate import BASELINE, former_migrations, known_migrations
 from openslot.wiring import WIRING
 from scripts.tables import CHART_NAMES, GROUPS_IN_DETAIL, SETTINGS_IN_DETAIL, TABLES, renew, write_chart_names
 from tests.upgrades.statements import load_release
@@ -184,4 +184,9 @@ def test_the_architecture_page_names_every_layer() -> None:
 
 
 def test_migrations_are_named_by_number_and_purpose() -> None:
-    assert all(re.fullmatch(r"\d{4}_[a-z_]+\.sql", name) for name in known_migrations())
+    baseline = [name for name in known_migrations() if name.startswith(BASELINE)]
+    later = (known_migrations() | former_migrations()).keys() - set(baseline)
+
+    assert [name[len(BASELINE) :][:2] for name in baseline] == [f"{no:02}" for no in range(1, len(baseline) + 1)]
+    assert all(re.fullmatch(r"\d\d_[a-z_]+\.sql", name[len(BASELINE) :]) for name in baseline)
+    assert all(re.fullmatch(r"\d{4}_[a-z_]+\.sql", name) for name in later)

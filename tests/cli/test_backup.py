@@ -149,8 +149,8 @@ def test_a_backup_of_a_newer_version_or_another_history_is_refused(backup: Backu
     with pytest.raises(StartupError, match=r"which is newer: it knows 9999_future.sql. Upgrade first"):
         check_known(msgspec.structs.replace(backup, manifest=newer))
     check_known(backup)
-    other = msgspec.structs.replace(backup.manifest, migrations={"0001_baseline_core.sql": "another"})
-    with pytest.raises(StartupError, match=r"0001_baseline_core.sql differs from the one in the backup"):
+    other = msgspec.structs.replace(backup.manifest, migrations={"0.2.0_01_core.sql": "another"})
+    with pytest.raises(StartupError, match=r"0.2.0_01_core.sql differs from the one in the backup"):
         check_known(msgspec.structs.replace(backup, manifest=other))
 
 
