@@ -100,7 +100,8 @@ comment on trigger users_added on users is 'A new account can''t have a name tha
 
 create trigger users_renamed after update of username on users for each row
     when (lower(old.username) <> lower(new.username)) execute function reserve_username();
-comment on trigger users_renamed on users is 'Nor can a renamed one, and its former name stays reserved for it.';
+comment on trigger users_renamed on users is
+    'A renamed account can''t have such a name either, and its former name stays reserved for it.';
 
 create function keep_username_of_deleted() returns trigger language plpgsql as $$
 begin

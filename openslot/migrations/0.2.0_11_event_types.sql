@@ -53,7 +53,7 @@ create table event_types (
     payment_connection_id uuid,
     constraint event_types_slug unique (owner_id, slug)
 );
-comment on table event_types is 'Kinds of meetings that a host offers.';
+comment on table event_types is 'Kinds of meetings that a host or a team offers.';
 create index event_types_schedule on event_types (schedule_id);
 create index event_types_order on event_types (owner_id, position, id);
 create unique index event_types_team on event_types (team_id, slug) where team_id is not null;

@@ -23,7 +23,8 @@ create table claims (
     constraint claims_never_overlap
         exclude using gist (int8range(host_no, host_no, '[]') with =, during with &&) where (active)
 );
-comment on table claims is 'Time of a host that is held, booked or waits for a payment, or a group session.';
+comment on table claims is
+    'Time of a host that is held, booked or offered, or waits for a payment or a confirmation, or a group session.';
 -- A host's claims around some days, without the constraint's index, whose ranges are slow to compare.
 create index claims_host on claims (host_no, starts_at) where active;
 create index claims_type on claims (event_type_id, starts_at);

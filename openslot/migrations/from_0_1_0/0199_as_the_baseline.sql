@@ -95,7 +95,8 @@ comment on table calls is 'Each call; one without a status is still running.';
 comment on table change_log is 'Who changed what, when, from which address, and the changed fields before and after.';
 comment on table chat_messages is 'What the team chat was told, or would have been.';
 comment on table claim_seats is 'Who sits in a group session: a booking, or a hold until it expires.';
-comment on table claims is 'Time of a host that is held, booked or waits for a payment, or a group session.';
+comment on table claims is
+    'Time of a host that is held, booked or offered, or waits for a payment or a confirmation, or a group session.';
 comment on table contact_counts is
     'How many contacts there are, as the sum of all rows. The database keeps it itself, so that no process can '
     'forget to. Each connection counts in a row of its own, by its process: nobody who adds a contact waits for '
@@ -127,7 +128,7 @@ comment on table event_feed is
     'there can go on from it as long as all that follows is kept.';
 comment on table event_feeds is
     'The last number of each tenant''s feed; its row is the lock under which numbers are given.';
-comment on table event_types is 'Kinds of meetings that a host offers.';
+comment on table event_types is 'Kinds of meetings that a host or a team offers.';
 comment on table events is
     'Each event with the whole fact as it was, and with what the outside is told (`public`, which keeps the order '
     'of its fields).';
@@ -473,7 +474,8 @@ comment on trigger users_deleted_later on users is
     'Days that are over are counted without accounts that were deleted.';
 comment on trigger users_emptied on users is 'Without any accounts, nothing that was counted holds.';
 comment on trigger users_made_earlier on users is 'An account of a day that is over is counted there too.';
-comment on trigger users_renamed on users is 'Nor can a renamed one, and its former name stays reserved for it.';
+comment on trigger users_renamed on users is
+    'A renamed account can''t have such a name either, and its former name stays reserved for it.';
 comment on trigger users_shown_changed on users is
     'A member whom no provider has described is shown to the provider as the account is, so a change of the '
     'account is a new version of the member.';
