@@ -164,6 +164,14 @@ def test_the_changelog_tells_of_this_version_and_of_the_last_release() -> None:
     assert not version.is_devrelease or "\n## Unreleased\n" in read("CHANGELOG.md")
 
 
+def test_the_changelog_is_no_diary() -> None:
+    """What a release brings fits on some screens; its notes are written before there is too much to choose from."""
+    _, unreleased, *_ = re.split(r"^## ", read("CHANGELOG.md"), flags=re.MULTILINE)
+
+    assert unreleased.startswith("Unreleased\n")
+    assert len(unreleased.splitlines()) <= 60
+
+
 def test_links_between_documents_lead_somewhere() -> None:
     broken = []
     for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
