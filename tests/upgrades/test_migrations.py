@@ -9,8 +9,10 @@ import pytest
 from openslot.core.ids import new_id
 from openslot.core.migrate import BASELINE as BEGINNING
 from openslot.core.migrate import (
+    FORMER_BEGINNING,
     LOCK_RETRIES,
     NO_TRANSACTION,
+    choose_migrations,
     former_migrations,
     known_migrations,
     migrate,
@@ -49,9 +51,11 @@ async def cut_off_everywhere(url: str, known: Mapping[str, str]) -> None:
     """Migrate from nothing; each migration outside of a transaction is cut off after every one of its statements."""
     connection = await asyncpg.connect(url)
     try:
-        for name, sql in known.items():
-            statements = split_statements(sql) if sql.startswith(NO_TRANSACTION) else []
-            for end in range(1, len(statements)):
+        for name, script in known.items():
+            statements = split_statements(script) if script.startswith(NO_TRANSACTION) else []
+            # A comment can always be made again, and one file makes hundreds.
+            ends = [no for no, sql in enumerate(statements[:-1], 1) if not sql.startswith("comment on ")]
+            for end in ends:
                 for statement in statements[:end]:
                     await run_alone(connection, statement, LOCK_RETRIES)
             await migrate(url, {each: known[each] for each in known if each <= name})
@@ -60,7 +64,7 @@ async def cut_off_everywhere(url: str, known: Mapping[str, str]) -> None:
 
 
 async def test_every_migration_outside_of_a_transaction_can_be_cut_off_anywhere(empty_url: str) -> None:
-    known = former_migrations() | LATER
+    known = {**choose_migrations({FORMER_BEGINNING}), **LATER}
     await cut_off_everywhere(empty_url, known)
 
     assert await migrate(empty_url, known_migrations() | LATER) == []
