@@ -6,6 +6,7 @@ import asyncpg
 import pytest
 
 from openslot.core.errors import StartupError
+from openslot.core.inventory import read_inventory
 from openslot.core.migrate import (
     BASELINE,
     FORMER_BEGINNING,
@@ -98,6 +99,15 @@ async def test_both_ways_end_with_the_same_rows(upgraded: asyncpg.Connection, ne
     for row in (await read_catalog(new))["tables"]:
         table = row.partition("'")[2].partition("'")[0]
         assert (await new.fetchval(f"select count(*) from {table}") > 0) == (table in SEEDS)
+
+
+async def test_a_restore_knows_everything_in_both_as_ours(
+    upgraded: asyncpg.Connection, new: asyncpg.Connection
+) -> None:
+    theirs, ours = await read_inventory(upgraded), await read_inventory(new)
+
+    assert theirs == ours
+    assert ours.others == ()
 
 
 @pytest.mark.parametrize("change", CHANGES)
