@@ -40,6 +40,7 @@ async def opened_secret(settings: Settings) -> str:
     return load_secrets(settings.secret_key, settings.data_dir).open(found)
 
 
+@pytest.mark.daily
 async def test_a_restore_brings_back_every_row_and_its_key_opens_what_was_sealed(
     lived_in: Settings, backup: Backup, elsewhere: Settings
 ) -> None:

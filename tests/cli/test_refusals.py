@@ -15,6 +15,7 @@ from tests.support.databases import EMPTY, database_at, new_database
 from tests.support.installation import Installation, installed
 
 
+@pytest.mark.daily
 def test_a_port_in_use(empty: Installation) -> None:
     with socket.create_server(("127.0.0.1", empty.port)):
         said = sentence(empty, "serve")
