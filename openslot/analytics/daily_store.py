@@ -176,7 +176,7 @@ async def count_day(db: Db, on: date, *, now: datetime) -> None:
 
 
 async def read_beginnings(db: Db, numbers: Sequence[str]) -> tuple[date, dict[str, date]]:
-    """Tell on which day the first migration was applied, and each of these: what it records is recorded since then."""
+    """Tell on which day the first migration was applied, and each of these; a newer database began with them."""
     statement = """
         select left(name, 4) as number, utc_day(applied_at) as on_day from migrations where left(name, 4) = any($1)
         union all select '', utc_day(min(applied_at)) from migrations"""

@@ -49,7 +49,7 @@ async def visit_account(page: Page, runtime: Runtime, second: Books) -> AsyncIte
     await runtime.pool.execute(
         "update payments set state = 'released' where state in ('opening', 'open', 'processing')"
     )
-    await runtime.pool.execute("update payment_connections set last_error = 'Stripe refuses the key'")
+    await runtime.pool.execute("update payment_connections set last_error = 'payments.refused'")
     await page.goto("/settings/payments")
     await unfold(page, "main details")
     yield "the connected account"
