@@ -152,7 +152,7 @@ class BookingRef(Struct, frozen=True):
     id: UUID
     host_id: UUID | None
     by: UUID | None = None
-    """Who changes it as its owner or as one of its hosts, which is looked at again once it is locked; None: others."""
+    """The acting host, checked again after the lock; None if it is not a host."""
 
 
 class BookingDetails(Struct, frozen=True):
@@ -189,7 +189,7 @@ class BookingRequest(Struct, frozen=True, kw_only=True):
     """Why it was declined, as the invitee reads it."""
     ended_at: datetime | None = None
     answered_by: UUID | None = None
-    """Who has confirmed or declined it; None: nobody, or no user."""
+    """Who has confirmed or declined it; None if unanswered, or answered without an account."""
 
     def is_open(self, *, now: datetime) -> bool:
         return self.state is RequestState.WAITING and now < self.lapses_at
@@ -199,7 +199,7 @@ class FoundRequest(Struct, frozen=True):
     request: BookingRequest
     details: BookingDetails
     taken: tuple[ClaimedHost, ...] = ()
-    """Of a team whose time it takes, if it was locked."""
+    """The team hosts whose time it holds; empty unless read with a lock."""
     answered_by: str | None = None
     """The name of who has answered it."""
 

@@ -37,7 +37,7 @@ from openslot.teams.ledger_store import count_wrong_credits
 
 CLOCKS_MAY_DIFFER = timedelta(seconds=2)
 CLOCKS_MUST_NOT_DIFFER = timedelta(seconds=30)
-MOST_TOLD = 5
+MAX_TOLD = 5
 
 
 async def look_at_database(chosen: Settings, wiring: Wiring, *, is_asleep: bool) -> list[Finding]:
@@ -217,9 +217,9 @@ async def _look_at_failed_items(connection: asyncpg.Connection) -> Finding:
         return ok("single items", "No job has failed for one of those that it serves.")
     told = "; ".join(
         f"{each.job} for {each.item}, {each.failures} times since {iso(each.first_at)}: {each.error}"
-        for each in await list_failed_items(connection, limit=MOST_TOLD)
+        for each in await list_failed_items(connection, limit=MAX_TOLD)
     )
-    more = sum(counts.values()) - MOST_TOLD
+    more = sum(counts.values()) - MAX_TOLD
     meaning = f"Failed for some, while others went on: {told}{f'; and {more} more' if more > 0 else ''}."
     fix = "Find the error in the log of worker and web; each is tried again at the job's next run"
     return problem("single items", meaning, fix)
