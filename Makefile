@@ -118,8 +118,9 @@ pictures: setup chromium ## Take pictures of every page into test-results/pictur
 messages: setup ## Collect the texts of pages into the catalogs
 	@scripts/messages
 
-docs: setup ## Write the tables of settings, commands and agents' tools, and the list of tests that only make test-all runs
+docs: setup ## Write the tables of settings, commands and agents' tools, the page of the database, and the list of tests that only make test-all runs
 	@$(BIN)/python -m scripts.tables
+	@$(BIN)/python -m scripts.database_program
 	@$(BIN)/python -m tests.agents.documenting
 	@$(BIN)/pytest --collect-only -qq --list-rest=tests/only_in_test_all.txt >/dev/null
 

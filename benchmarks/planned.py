@@ -10,7 +10,7 @@ import uvloop
 from benchmarks.effects import open_runtime_at
 from benchmarks.stage import Stage, stage
 from openslot.core.actor import SYSTEM
-from openslot.core.effects import TAKE_DUE, drop_planned, move_planned
+from openslot.core.effects import REPLANNED, TAKE_DUE, drop_planned, move_planned
 from openslot.core.ids import new_id
 from openslot.core.migrate import migrate
 from openslot.core.queue_order import Ring
@@ -79,7 +79,7 @@ async def _print_changes(runtime: Runtime) -> None:
 
     async def drop(number: int) -> None:
         async with runtime.transaction(SYSTEM) as work:
-            await drop_planned(work.db, REACTION, str(number + 1), reason="bench", now=work.now)
+            await drop_planned(work.db, REACTION, str(number + 1), reason=REPLANNED, now=work.now)
 
     async def sweep(number: int) -> None:
         if number < ROUNDS // 10:

@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-MOST_SHOWN = 30
+MAX_SHOWN = 30
 
 
 def main(before: Path, after: Path) -> None:
@@ -22,7 +22,7 @@ def main(before: Path, after: Path) -> None:
         for name in sorted(changes, key=lambda each: -abs(changes[each])):
             print(f"{heading:7} {name:20} {earlier.get(name, 0):8.1f} → {later.get(name, 0):8.1f}")
     moved = {name: new.get(name, ["", 0])[1] - old.get(name, ["", 0])[1] for name in old | new}
-    for name in sorted(moved, key=lambda each: -abs(moved[each]))[:MOST_SHOWN]:
+    for name in sorted(moved, key=lambda each: -abs(moved[each]))[:MAX_SHOWN]:
         state = " (new)" if name not in old else " (gone)" if name not in new else ""
         print(f"{moved[name]:+8.1f} {name}{state}")
 

@@ -4,11 +4,12 @@ import asyncio
 import gc
 import shutil
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 
 import httpx2
 import pytest
+import uvloop
 from playwright.async_api import Browser
 
 from openslot.access import operations as access
@@ -38,7 +39,9 @@ from tests.support.shared_database import LeftRunningError, SharedDatabase, end_
 __all__ = ["cli", "command_line"]
 
 
-pytest_plugins = [f"tests.support.{name}" for name in ("parts", "reads_only", "processes", "durations", "examples")]
+pytest_plugins = [
+    f"tests.support.{name}" for name in ("parts", "reads_only", "processes", "durations", "examples", "loaded")
+]
 
 
 def pytest_collection() -> None:
@@ -52,11 +55,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_promises(items)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
     """Spare the garbage collector what was imported: it stays until the end."""
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Run tests in the event loop of web processes and workers."""
+    return {"uvloop": uvloop.new_event_loop}
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ import openslot
 from openslot.cli.commands import app
 from openslot.core.config import Settings, environment_name
 from openslot.core.errors import all_refusals
-from openslot.core.migrate import known_migrations
+from openslot.core.migrate import BASELINE, former_migrations, known_migrations
 from openslot.wiring import WIRING
 from scripts.tables import CHART_NAMES, GROUPS_IN_DETAIL, SETTINGS_IN_DETAIL, TABLES, renew, write_chart_names
 from tests.upgrades.statements import load_release
@@ -164,6 +164,14 @@ def test_the_changelog_tells_of_this_version_and_of_the_last_release() -> None:
     assert not version.is_devrelease or "\n## Unreleased\n" in read("CHANGELOG.md")
 
 
+def test_the_changelog_is_no_diary() -> None:
+    """What a release brings fits on some screens; its notes are written before there is too much to choose from."""
+    _, unreleased, *_ = re.split(r"^## ", read("CHANGELOG.md"), flags=re.MULTILINE)
+
+    assert unreleased.startswith("Unreleased\n")
+    assert len(unreleased.splitlines()) <= 60
+
+
 def test_links_between_documents_lead_somewhere() -> None:
     broken = []
     for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
@@ -184,4 +192,9 @@ def test_the_architecture_page_names_every_layer() -> None:
 
 
 def test_migrations_are_named_by_number_and_purpose() -> None:
-    assert all(re.fullmatch(r"\d{4}_[a-z_]+\.sql", name) for name in known_migrations())
+    baseline = [name for name in known_migrations() if name.startswith(BASELINE)]
+    later = (known_migrations() | former_migrations()).keys() - set(baseline)
+
+    assert [name[len(BASELINE) :][:2] for name in baseline] == [f"{no:02}" for no in range(1, len(baseline) + 1)]
+    assert all(re.fullmatch(r"\d\d_[a-z_]+\.sql", name[len(BASELINE) :]) for name in baseline)
+    assert all(re.fullmatch(r"\d{4}_[a-z_]+\.sql", name) for name in later)

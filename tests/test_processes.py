@@ -201,12 +201,14 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, str, dict[str, 
     return run(folder)
 
 
+@pytest.mark.rest("starts the runner of the tests")
 def test_every_test_is_run_once_and_those_of_a_file_in_one_process(told: tuple[int, str, dict[str, str]]) -> None:
     _, said, outcomes = told
     assert [outcomes[f"test_fair_{file}.test_passes[{n}]"] for file in range(6) for n in range(20)] == 120 * ["passed"]
     assert "5 failed, 122 passed" in said
 
 
+@pytest.mark.rest("starts the runner of the tests")
 def test_a_failure_is_told_with_what_the_test_printed_and_compared(told: tuple[int, str, dict[str, str]]) -> None:
     code, said, outcomes = told
     assert (code, outcomes["test_failing.test_fails"], outcomes["test_failing.test_warns"]) == (1, "failure", "failure")
@@ -215,12 +217,14 @@ def test_a_failure_is_told_with_what_the_test_printed_and_compared(told: tuple[i
     assert "UserWarning: a warning" in said
 
 
+@pytest.mark.rest("starts the runner of the tests")
 def test_what_tests_print_at_the_same_time_is_told_apart(told: tuple[int, str, dict[str, str]]) -> None:
     _, said, _ = told
     for name in ("Mara", "Ada"):
         assert "\n".join(f"line {n} of {name};" for n in range(20)) in said
 
 
+@pytest.mark.rest("starts the runner of the tests")
 def test_tests_of_a_process_that_ends_are_not_taken_for_passed(told: tuple[int, str, dict[str, str]]) -> None:
     _, said, outcomes = told
     crashing = [outcomes[f"test_crashing.test_{name}"] for name in ("before", "crashes", "after")]
@@ -234,6 +238,7 @@ def goes_on(pid: int) -> bool:
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
+@pytest.mark.rest("starts the runner of the tests")
 def test_a_test_that_does_not_end_is_ended_and_says_where_it_waits(tmp_path: Path) -> None:
     (tmp_path / "test_stuck.py").write_text(STUCK)
     (tmp_path / "test_fair.py").write_text(FAIR)
@@ -244,6 +249,7 @@ def test_a_test_that_does_not_end_is_ended_and_says_where_it_waits(tmp_path: Pat
     assert "1 failed, 50 passed" in said
 
 
+@pytest.mark.rest("starts the runner of the tests")
 @pytest.mark.parametrize(("long", "seconds"), [("", 900), ("1", 3600)])
 def test_a_test_may_take_longer_with_its_long_count(tmp_path: Path, long: str, seconds: int) -> None:
     (tmp_path / "test_limit.py").write_text(LIMIT.format(seconds=seconds))
@@ -251,6 +257,7 @@ def test_a_test_may_take_longer_with_its_long_count(tmp_path: Path, long: str, s
     assert code == 0, said
 
 
+@pytest.mark.rest("starts the runner of the tests")
 def test_a_process_that_can_not_end_itself_is_ended(tmp_path: Path) -> None:
     (tmp_path / "test_holding.py").write_text(HOLDING)
     (tmp_path / "conftest.py").write_text("from tests.support import processes\n\nprocesses.GRACE = 1.0\n")
@@ -259,6 +266,7 @@ def test_a_process_that_can_not_end_itself_is_ended(tmp_path: Path) -> None:
     assert f"the exit code of its process is {-signal.SIGABRT}" in said
 
 
+@pytest.mark.rest("starts the runner of the tests")
 def test_a_run_that_ends_at_the_first_failure_begins_no_further_files(tmp_path: Path) -> None:
     (tmp_path / "test_a_failing.py").write_text("def test_fails(): assert False")
     (tmp_path / "conftest.py").write_text(WITHDRAWING.format(place=str(tmp_path / "withdrawn")))
@@ -278,6 +286,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str, dic
     return folder, *run(folder)
 
 
+@pytest.mark.rest("starts the runner of the tests")
 def test_what_passes_at_the_second_try_is_passed_and_named(tried: tuple[Path, int, str, dict[str, str]]) -> None:
     _, _, said, outcomes = tried
     assert (outcomes["test_tried.test_once"], outcomes["test_tried.test_teardown"]) == ("passed", "passed")
@@ -287,12 +296,14 @@ def test_what_passes_at_the_second_try_is_passed_and_named(tried: tuple[Path, in
     assert "test_tried.py::test_twice (" not in named
 
 
+@pytest.mark.rest("starts the runner of the tests")
 def test_a_run_in_which_all_pass_at_the_second_try_is_green(tmp_path: Path) -> None:
     (tmp_path / "test_tried.py").write_text(TRIED)
     code, said, _ = run(tmp_path, "-k", "test_once or test_teardown")
     assert (code, "2 passed" in said) == (0, True), said
 
 
+@pytest.mark.rest("starts the runner of the tests")
 def test_what_fails_twice_is_failed_after_two_tries(tried: tuple[Path, int, str, dict[str, str]]) -> None:
     folder, code, _, outcomes = tried
     assert (code, outcomes["test_tried.test_twice"]) == (1, "failure")
@@ -300,18 +311,21 @@ def test_what_fails_twice_is_failed_after_two_tries(tried: tuple[Path, int, str,
     assert (outcomes["test_tried.test_crash_at_second"]) == "failure"
 
 
+@pytest.mark.rest("starts the runner of the tests")
 def test_a_promise_has_no_second_try(tried: tuple[Path, int, str, dict[str, str]]) -> None:
     folder, _, _, outcomes = tried
     assert outcomes["test_tried.test_promise"] == "failure"
     assert (folder / "test_promise.tries").read_text() == "x"
 
 
+@pytest.mark.rest("starts the runner of the tests")
 def test_tests_of_a_file_are_spread_if_they_say_so(tmp_path: Path) -> None:
     (tmp_path / "test_spread.py").write_text(SPREAD)
     code, said, _ = run(tmp_path)
     assert code == 0, said
 
 
+@pytest.mark.rest("starts the runner of the tests")
 def test_many_failures_are_no_accident(tmp_path: Path) -> None:
     (tmp_path / "test_tried.py").write_text(TRIED + MANY)
     code, said, _ = run(tmp_path, "-k", "test_lots")

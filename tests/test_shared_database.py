@@ -115,7 +115,7 @@ async def test_a_change_of_the_list_of_migrations_fails_the_test_and_is_undone(
     another: tuple[SharedDatabase, asyncpg.Connection],
 ) -> None:
     shared, operator = another
-    await operator.execute("update migrations set checksum = '' where name like '0001%'")
+    await operator.execute("update migrations set checksum = '' where name like '0.2.0_01%'")
     await operator.close()
 
     with pytest.raises(LeftRunningError, match="has changed migrations"):

@@ -39,6 +39,42 @@ def find_sql(source: str) -> list[int]:
     return [line for line, text in list_literals(source) if SQL.search(text)]
 
 
+def is_call_of(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == name
+
+
+def replaces_sql(call: ast.Call) -> bool:
+    """Tell whether a `.replace` may change a statement: quoting replaces one or two characters."""
+    if not is_call_of(call, "replace") or len(call.args) < 2:
+        return False
+    replaced = call.args[0]
+    return not isinstance(replaced, ast.Call) and not (
+        isinstance(replaced, ast.Constant) and len(str(replaced.value)) <= 2
+    )
+
+
+def formats_twice(node: ast.AST) -> bool:
+    """Tell whether a format is filled into another one: by its arguments, or by what an f-string leaves for later."""
+    if isinstance(node, ast.JoinedStr):
+        written = "".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
+        return re.search(r"\{\w+\}", written) is not None
+    if not isinstance(node, ast.Call) or not is_call_of(node, "format"):
+        return False
+    given = [*node.args, *(each.value for each in node.keywords)]
+    inner = [part for each in given for part in ast.walk(each)]
+    return any(is_call_of(part, "format") for part in inner)
+
+
+def find_rewritten_sql(source: str) -> list[int]:
+    """List the lines where SQL is made of other SQL by its wording, which nothing notices when the wording changes."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call | ast.JoinedStr)
+        and (formats_twice(node) or (isinstance(node, ast.Call) and replaces_sql(node)))
+    ]
+
+
 def may_have_sql(path: Path) -> bool:
     return path.stem == "store" or path.stem.endswith("_store") or CORE in path.parents
 
@@ -234,3 +270,44 @@ def test_any_folded_text_is_recognized_where_addresses_are() -> None:
     (text,) = find_folded("wanted = text.strip().lower()")
     assert not may_fold("accounts/members.py", text)
     assert may_fold("web/page.py", text)
+
+
+def test_sql_is_composed_by_functions() -> None:
+    found = [
+        f"{path.relative_to(PACKAGE.parent)}:{line}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if may_have_sql(path)
+        for line in find_rewritten_sql(path.read_text())
+    ]
+
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'HOSTS = HOSTS_WITHOUT.replace(" and c.id <> $1", "")',
+        "WITH_HOST.replace(OWN, PENDING)",
+        'added.replace(f"{host}", "x", 1)',
+        'LIST.format(of_person=OF_PERSON.format(phone="f.phone"))',
+        'COUNT = f"select count(*) from {OWNED} where {{matching}}"',
+        'SEARCH = f"select {SHOWN} from found limit ${{limit}}"',
+    ],
+)
+def test_rewritten_sql_is_recognized(source: str) -> None:
+    assert find_rewritten_sql(source) == [1]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "fresh.replace(path)",
+        "name.replace('\"', '\"\"')",
+        "part.replace(chr(34), chr(34) * 2)",
+        "at.replace(tzinfo=UTC)",
+        "PLANS = f\"coalesce({plans}, '{{}}')\"",
+        'MEETING.format(when="b.ends_at > $4")',
+    ],
+)
+def test_other_text_may_be_replaced(source: str) -> None:
+    assert find_rewritten_sql(source) == []

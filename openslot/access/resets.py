@@ -19,6 +19,7 @@ from openslot.core.ids import fingerprint
 from openslot.core.secrets import SealBroken
 from openslot.core.text import fold_ascii
 from openslot.core.work import Runtime, Work
+from openslot.i18n import Reason
 
 RESET_LASTS = timedelta(hours=1)
 MAX_IN_AN_HOUR = 3
@@ -34,7 +35,17 @@ class ResetRequested(Struct, frozen=True, kw_only=True):
 
 
 class NoReset(Struct, frozen=True):
-    reason: str
+    reason: Reason
+
+
+KEY_LOST = Reason("resets.key_lost", "it is no longer needed", said="the key that sealed the address is lost")
+NO_ACCOUNT = Reason("resets.no_account", "the account is deleted", said="no account has this address")
+CLOSED = Reason("resets.closed", "the account is closed")
+ENOUGH = Reason(
+    "resets.enough",
+    "a limit of emails is reached",
+    said="the recipient was sent as many links as allowed",
+)
 
 
 class Reset(Struct, frozen=True, kw_only=True):
@@ -59,15 +70,15 @@ async def begin_reset(work: Work, reset_id: UUID, requested: ResetRequested) -> 
     try:
         email = work.runtime.cipher.open(PURPOSE, requested.email, owner=b"").decode()
     except SealBroken:
-        return NoReset("the key that sealed the address is lost")
+        return NoReset(KEY_LOST)
     user = await accounts.find_user_by_email(work, email)
     if user is None:
-        return NoReset("no account has this address")
+        return NoReset(NO_ACCOUNT)
     if user.disabled_at is not None:
-        return NoReset("the account is closed")
+        return NoReset(CLOSED)
     in_an_hour, in_a_day = await reset_store.count_resets(work.db, user, but=reset_id, now=work.now)
     if in_an_hour >= MAX_IN_AN_HOUR or in_a_day >= MAX_IN_A_DAY:
-        return NoReset("the recipient was sent as many links as allowed")
+        return NoReset(ENOUGH)
     token = reset_token(work.runtime, reset_id)
     await reset_store.insert_reset(
         work.db, reset_id, user, token_hash=fingerprint(token), now=work.now, expires_at=work.now + RESET_LASTS

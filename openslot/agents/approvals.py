@@ -41,7 +41,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     status: Literal["ok", "tool_error", "approved", "rejected"]
     """For the audit record; of a call that runs, if the tool succeeds."""
     agent: str
-    """Whom the call is audited for."""
+    """The agent named in the audit record."""
     key_id: UUID
     run_as: Caller | None = None
     result: object = None

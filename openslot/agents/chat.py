@@ -17,6 +17,7 @@ from openslot.core.events import Effect, EffectState, Event
 from openslot.core.work import Outcome, Reaction, Skipped, Work
 from openslot.crm.events import CrmBroken
 from openslot.flags.events import MessagingEvent, MessagingResumed, MessagingStopped
+from openslot.i18n import Reason, say
 from openslot.integrations.calendars.events import CalendarBroken, CalendarRecovered
 from openslot.integrations.chat import post, team_chat
 from openslot.messaging.connection_events import MessagingBroken
@@ -44,12 +45,19 @@ class ChatMessage(Struct, frozen=True, kw_only=True):
     error: str | None
 
 
+TOLD_ONCE = Reason(
+    "agents.told_once",
+    "it is no longer needed",
+    said="the team chat is told once, whoever else is told",
+)
+
+
 async def tell_chat(work: Work, effect: Effect) -> Outcome:
     """Post what happened to the team chat, and keep it for the feed of the administration."""
     kind, write = WRITERS[effect.event_type]
     event = effect.event(kind)
     if not await store.is_first(work.db, effect.event_id):
-        return Skipped("the team chat is told once, whoever else is told")
+        return Skipped(TOLD_ONCE)
     text = write(event, await _name_person(work, _find_person(event, effect.actor)))
     await store.keep(work.db, effect.id, text, at=effect.event_at)
     return await post(work, text)
@@ -57,7 +65,10 @@ async def tell_chat(work: Work, effect: Effect) -> Outcome:
 
 async def list_feed(work: Work) -> list[ChatMessage]:
     """List what the team chat was told, newest first, even if there is none."""
-    return [ChatMessage(**row) for row in await store.list_feed(work.db, limit=MAX_LISTED)]
+    return [
+        ChatMessage(**{**row, "error": say(row["error"] or "") or None})
+        for row in await store.list_feed(work.db, limit=MAX_LISTED)
+    ]
 
 
 def name_of(slug: str | None) -> str:
@@ -122,9 +133,8 @@ def _name_channels(event: MessagingEvent) -> str:
 
 
 def _write_broken_calendar(event: CalendarBroken, who: str) -> str:
-    return (
-        f"The calendar “{event.label}” of {who} can't be synced since {event.since:%Y-%m-%d %H:%M} UTC: {event.reason}"
-    )
+    since, reason = f"{event.since:%Y-%m-%d %H:%M} UTC", say(event.reason)
+    return f"The calendar “{event.label}” of {who} can't be synced since {since}: {reason}"
 
 
 def _write_recovered_calendar(event: CalendarRecovered, who: str) -> str:
@@ -134,19 +144,19 @@ def _write_recovered_calendar(event: CalendarRecovered, who: str) -> str:
 def _write_broken_payments(event: PaymentsUnreadable, who: str) -> str:
     account = f" “{event.account_name}”" if event.account_name else ""
     owner = "an organization" if event.organization_id else who
-    return (
-        f"The payment account{account} of {owner} can't be read since {event.since:%Y-%m-%d %H:%M} UTC: {event.reason}"
-    )
+    since, reason = f"{event.since:%Y-%m-%d %H:%M} UTC", say(event.reason)
+    return f"The payment account{account} of {owner} can't be read since {since}: {reason}"
 
 
 def _write_broken_number(event: MessagingBroken, who: str) -> str:
     owner = "an organization" if event.organization_id else who
     since = f"{event.since:%Y-%m-%d %H:%M} UTC"
-    return f"The number {event.number} ({event.channel}) of {owner} can't be used since {since}: {event.reason}"
+    return f"The number {event.number} ({event.channel}) of {owner} can't be used since {since}: {say(event.reason)}"
 
 
 def _write_broken_crm(event: CrmBroken, who: str) -> str:
-    return f"The CRM “{event.label}” of {who} can't be updated since {event.since:%Y-%m-%d %H:%M} UTC: {event.reason}"
+    since, reason = f"{event.since:%Y-%m-%d %H:%M} UTC", say(event.reason)
+    return f"The CRM “{event.label}” of {who} can't be updated since {since}: {reason}"
 
 
 # A connection that breaks is told here too: an event of its own, and a line.

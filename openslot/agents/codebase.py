@@ -21,12 +21,12 @@ from openslot.core.environment import list_secret_files
 from openslot.core.errors import Invalid, NotFound
 
 LARGEST_FILE = 1_000_000
-MOST_LINES, MOST_CHARACTERS, LONGEST_LINE = 2_000, 100_000, 2_000
-MOST_ENTRIES = 1_000
+MAX_LINES, MAX_CHARACTERS, LONGEST_LINE = 2_000, 100_000, 2_000
+MAX_ENTRIES = 1_000
 DEEPEST = 30
 SEARCHED_WITHIN = 2.0
 """Seconds."""
-MOST_SEARCHED = 200_000_000
+MAX_SEARCHED = 200_000_000
 """Bytes."""
 
 # Source code and documents. What is not named here, such as keys, databases and archives, does not exist for agents.
@@ -188,8 +188,8 @@ def _cut(*, path: str, lines: list[str], start_line: int, end_line: int | None) 
         raise Invalid(details={"startLine": f"must be at most {max(1, len(lines))}, the last line"})
     asked = lines[start_line - 1 : end_line]
     shown: list[str] = []
-    left = MOST_CHARACTERS
-    for line in asked[:MOST_LINES]:
+    left = MAX_CHARACTERS
+    for line in asked[:MAX_LINES]:
         left -= min(len(line), LONGEST_LINE) + 1
         if left < 0:
             break
@@ -218,7 +218,7 @@ def list_directory(codebase: Codebase, path: str) -> tuple[list[DirectoryEntry],
             )
             for name, state in _list(codebase, directory, names)
         ]
-    return found[:MOST_ENTRIES], len(found) <= MOST_ENTRIES
+    return found[:MAX_ENTRIES], len(found) <= MAX_ENTRIES
 
 
 def search_files(
@@ -288,7 +288,7 @@ class _Searching:
         return True
 
     def _has_room(self) -> bool:
-        is_over = perf_counter() > self._ends_at or self._bytes > MOST_SEARCHED
+        is_over = perf_counter() > self._ends_at or self._bytes > MAX_SEARCHED
         if is_over or len(self.matches) > self._limit:
             self.is_complete = False
         return self.is_complete

@@ -14,6 +14,7 @@ from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect
 from openslot.core.work import Done, GiveUp, Outcome, Periodic, Reaction, Skipped, TryLater, Work
 from openslot.i18n.languages import choose_locale
+from openslot.integrations.mail import reasons
 from openslot.integrations.mail.models import Draft, MailAddress, MailKind, Recipient, RecipientRole
 from openslot.integrations.mail.operations import deliver, leave_unsent, mail_server
 from openslot.integrations.mail.rules import DELAYS, is_last_try
@@ -22,20 +23,19 @@ from openslot.jobs.each import serve_each
 from openslot.mcp.approvals import RESULTS_KEPT
 
 EXPIRE = "agents.expire_approvals"
-OPTED_OUT = "the recipient has unsubscribed"
 
 
 async def send_email(work: Work, effect: Effect) -> Outcome:
     """Send an agent's email; a marketing mail whose reader has unsubscribed meanwhile is not sent."""
     found = await emails.find_email(work, effect.event(AgentEmailQueued).email_id)
     if found is None:
-        return Skipped("the email is no longer kept")
+        return Skipped(reasons.NOT_KEPT)
     email, content, locale = found
     if content is None:
-        return Skipped("the email was sent before")
+        return Skipped(reasons.SENT_BEFORE)
     if email.category is EmailCategory.MARKETING and await email_store.is_opted_out(work.db, email.recipient):
-        await email_store.fail(work.db, email.id, f"not sent: {OPTED_OUT}")
-        return await leave_unsent(work, effect, OPTED_OUT)
+        await email_store.fail(work.db, email.id, f"not sent: {reasons.OPTED_OUT.said}")
+        return await leave_unsent(work, effect, reasons.OPTED_OUT)
     try:
         outcome = await deliver(work, effect, _write_draft(work, effect, email, content, locale), SYSTEM)
     except GiveUp as fault:

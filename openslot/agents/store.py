@@ -73,16 +73,20 @@ PREPARE = f"""
 insert into agent_spend (on_date, agent) select $1, who from unnest(array['{ALL}', $2::text]) as who order by who
 on conflict do nothing"""
 
+
 # Both rows are locked before they are compared, so the values are those after every spend before this one. The agent's
 # own row is locked last: the order is the same in every statement here.
-LOCKED = f"""
+def _write_locked(condition: str = "") -> str:
+    return f"""
 locked as materialized (
     select {SPEND_COLUMNS} from agent_spend
-    where on_date = $3 and agent in ('{ALL}', $2) {{condition}}
+    where on_date = $3 and agent in ('{ALL}', $2) {condition}
     order by agent for update
 )"""
+
+
 RESERVE = f"""
-with {LOCKED.format(condition="")}, verdict as materialized (
+with {_write_locked()}, verdict as materialized (
     select count(*) = 2 and bool_and(
         spent_micros + reserved_micros + $4
             <= case agent when '{ALL}' then $6::bigint + uncounted_micros else $5 end) as fits
@@ -102,7 +106,7 @@ select l.*, v.fits from locked l, verdict v"""
 FINISH = f"""
 with gone as materialized (
     delete from agent_reservations where id = $1 returning micros
-), {LOCKED.format(condition="and (select count(*) from gone) >= 0")}, beyond as materialized (
+), {_write_locked("and (select count(*) from gone) >= 0")}, beyond as materialized (
     select uncounted_micros as before, greatest(reported_micros + $8::bigint
         - greatest($7::bigint - (spent_micros - reported_micros + $4 - $8::bigint), 0), 0) as now
     from locked where agent = $2

@@ -20,20 +20,23 @@ def _during(moment: str) -> str:
 
 # The one definition of every figure, for the days of `open_days d`; docs/analytics.md has it in words. Each day is
 # looked up by an index, one after the other: a join could be turned around, and would then read all there is.
-BOOKINGS = f"""
+def _write_bookings(only: str = "") -> str:
+    return f"""
 select d.on_day, 'bookings' as name, f.key, f.amount from open_days d cross join lateral (
     select coalesce(b.source, '') as key, count(*) as amount from bookings b
-    where {_during("b.created_at")} and b.status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION') {{only}}
+    where {_during("b.created_at")} and b.status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION') {only}
     group by 1) f
 union all select d.on_day, 'cancellations', '', f.amount from open_days d cross join lateral (
-    select count(*) as amount from bookings b where {_during("b.cancelled_at")} {{only}}) f
+    select count(*) as amount from bookings b where {_during("b.cancelled_at")} {only}) f
 union all select d.on_day, m.name, '', m.amount from open_days d cross join lateral (
     select count(*) as meetings, count(*) filter (where b.no_show) as no_shows from bookings b
-    where {_during("b.starts_at")} and b.status = 'CONFIRMED' {{only}}) f
+    where {_during("b.starts_at")} and b.status = 'CONFIRMED' {only}) f
 cross join lateral (values ('meetings', f.meetings), ('no_shows', f.no_shows)) m (name, amount)"""
+
+
 COUNTED = f"""
 select * from (
-    {BOOKINGS.format(only="")}
+    {_write_bookings()}
     union all select d.on_day, 'sign_ups', '', f.amount from open_days d cross join lateral (
         select count(*) as amount from users u where {_during("u.created_at")}) f
     union all select d.on_day, 'visits', f.source, f.amount from open_days d cross join lateral (
@@ -125,7 +128,7 @@ async def sum_event_type(
     db: Db, event_type_id: UUID, first: date, last: date, *, starts: Sequence[date]
 ) -> list[DailySum]:
     """Sum up the figures of one event type's bookings from each of some days to the next."""
-    counted = BOOKINGS.format(only="and b.event_type_id = $4")
+    counted = _write_bookings("and b.event_type_id = $4")
     statement = f"""
         with open_days as (select g::date as on_day from generate_series($1::date, $2::date, interval '1 day') g)
         select width_bucket(on_day, $3::date[]) as place, name, sum(amount)::bigint as amount
@@ -173,7 +176,7 @@ async def count_day(db: Db, on: date, *, now: datetime) -> None:
 
 
 async def read_beginnings(db: Db, numbers: Sequence[str]) -> tuple[date, dict[str, date]]:
-    """Tell on which day the first migration was applied, and each of these: what it records is recorded since then."""
+    """Tell on which day the first migration was applied, and each of these; a newer database began with them."""
     statement = """
         select left(name, 4) as number, utc_day(applied_at) as on_day from migrations where left(name, 4) = any($1)
         union all select '', utc_day(min(applied_at)) from migrations"""

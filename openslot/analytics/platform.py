@@ -88,7 +88,7 @@ async def list_beginnings(work: Work) -> dict[str, date]:
     today = work.now.astimezone(UTC).date()
     mail_since = today - timedelta(days=work.runtime.settings.keep_mail_days)
     return {
-        **{name: applied[number] for name, number in RECORDED_BY.items()},
+        **{name: applied.get(number, began) for name, number in RECORDED_BY.items()},
         "visits": max(began, today - KEPT_FOR),
         "signUpSteps": max(began, today - KEPT_FOR),
         "emails": max(began, mail_since),

@@ -12,6 +12,7 @@ from openslot.core.text import one_line
 from openslot.core.work import Outcome, Periodic, Reaction, Work
 from openslot.i18n import Text
 from openslot.i18n.languages import choose_locale
+from openslot.integrations.mail import reasons
 from openslot.integrations.mail.models import Fact, Letter, Link, compose
 from openslot.integrations.mail.notices import ACCOUNT_FOOTER, SECURITY_FOOTER, to_owner, write_notice
 from openslot.integrations.mail.operations import deliver, leave_unsent, mail_server
@@ -19,7 +20,6 @@ from openslot.integrations.mail.rules import DELAYS
 from openslot.jobs.batches import delete_old, repeat
 from openslot.mcp.approvals import RESULTS_KEPT
 
-DELETED, DECIDED = "the account is deleted", "the request was decided, or its time is over"
 APPROVALS_KEPT = activity.CALLS_KEPT
 
 
@@ -28,7 +28,7 @@ async def tell_connected(work: Work, effect: Effect) -> Outcome:
     event = effect.event(AssistantConnected)
     user = await accounts_store.find_user(work.db, event.user_id, now=work.now)
     if user is None:
-        return await leave_unsent(work, effect, DELETED)
+        return await leave_unsent(work, effect, reasons.DELETED)
     when = format_short(effect.event_at, user.zone, choose_locale(user.locale))
     letter = _write_connected(event, when, f"{work.runtime.settings.public_url}/account#assistants")
     # To the address that the account had then: whoever has taken it over may have changed the address too.
@@ -58,10 +58,10 @@ async def ask_by_mail(work: Work, effect: Effect) -> Outcome:
     event = effect.event(AssistantApprovalRequested)
     user = await accounts_store.find_user(work.db, event.user_id, now=work.now)
     if user is None:
-        return await leave_unsent(work, effect, DELETED)
+        return await leave_unsent(work, effect, reasons.DELETED)
     found = await call_store.find_approval(work.db, user.id, event.approval_id)
     if found is None or found[0].decided_at is not None or event.expires_at <= work.now:
-        return await leave_unsent(work, effect, DECIDED)
+        return await leave_unsent(work, effect, reasons.DECIDED)
     letter = compose(
         Text("Your assistant asks for your approval"),
         Text("It wants to do something for you that you want to decide about first. Nothing is done until then."),

@@ -23,6 +23,7 @@ from openslot.core.shapes import Shape, with_fields
 from openslot.core.times import Instant, iso
 from openslot.event_types.models import EventType, EventTypeSummary, Location, LocationKind
 from openslot.event_types.schemas import Durations, EventTypeId
+from openslot.i18n import say
 from openslot.mcp.approvals import ApprovalStatus
 from openslot.mcp.quotes import Quote, quote, quote_some
 from openslot.routing import DescribedAs
@@ -215,7 +216,7 @@ def show_booking(entry: BookingEntry, *, scopes: frozenset[str]) -> HostBooking:
         answers={name: _quote_answer(value) for name, value in entry.answers.items()},
         event_type=embed_event_type(entry.event_type),
         contact=_embed_contact(contact) if contact else None,
-        cancel_reason=quote_some(entry.cancel_reason, "host or invitee"),
+        cancel_reason=quote_some(entry.cancel_reason and say(entry.cancel_reason), "host or invitee"),
         hosts=[QuotedBookingHost(id=str(each.user_id), name=quote(each.name), role=each.role) for each in entry.hosts],
     )
 

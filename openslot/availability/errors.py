@@ -1,7 +1,7 @@
 """What availability refuses."""
 
 from openslot.core.errors import Conflict, Invalid, NotFound, RateLimited
-from openslot.i18n import Text
+from openslot.i18n import Reason, Text
 
 
 class InvalidStartTime(Invalid):
@@ -17,7 +17,7 @@ class SlotUnavailable(Conflict):
     """The time can't be booked now: it was taken, or a limit or the notice closes it."""
 
     code = "slot_unavailable"
-    message = Text("This time is no longer available")
+    message: str = Reason("availability.slot_unavailable", "This time is no longer available")
 
 
 class HoldNotFound(NotFound):

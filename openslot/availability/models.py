@@ -331,7 +331,7 @@ class StartExplained(Struct, frozen=True, rename="camel", omit_defaults=True):
     code: Code
     reasons: tuple[Reason, ...]
     groups: tuple[GroupExplained, ...] = ()
-    """Of a team's event type alone."""
+    """Only set for team event types."""
 
 
 class HostOfDay(Struct, frozen=True, rename="camel"):
@@ -349,7 +349,7 @@ class DayExplained(Struct, frozen=True, rename="camel", omit_defaults=True):
     open: int
     reasons: tuple[Reason, ...]
     hosts: tuple[HostOfDay, ...] = ()
-    """Of a team's event type alone."""
+    """Only set for team event types."""
 
 
 class SlotContext(Struct, frozen=True, kw_only=True):

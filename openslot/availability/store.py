@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -41,15 +41,11 @@ _HOST = """u.no as host_no, u.name as host_name, u.username as host_username, u.
        u.left_at as host_left_at"""
 
 
-def _write_setting(columns: str, tables: str) -> str:
-    """Write the SQL of an event type with its owner and its schedule; which one it is follows."""
-    return f"""
-select {EVENT_TYPES.columns}, {SCHEDULES.columns}, {_HOST}, {columns}
-from event_types e
-join users u on u.id = e.owner_id
-join schedules s on s.id = e.schedule_id
-{tables}
-where u.disabled_at is null and """
+class _Time(NamedTuple):
+    """What is read about the time of those who host, beside their event type."""
+
+    columns: str
+    tables: str
 
 
 # The starts of two meetings that touch are at most a day apart, the longest duration, plus 8 hours of buffer for each.
@@ -57,9 +53,9 @@ where u.disabled_at is null and """
 # written out as bigint: PostgreSQL would take their sum with an integer for one that ends in 2038. `offset 0` keeps a
 # session's seats from being counted again for each column that depends on them. Few claims are sessions: what
 # only sessions have is not read for the others. The time of a team's owner does not matter.
-SETTING = _write_setting(
-    "away.*, taken.*, busy.*, unread.*, counted.*",
-    """cross join lateral (
+def _write_time(*, claims: str = "c.active", seats: str = "t.active") -> _Time:
+    """Write what takes an owner's time, of the claims `c` and the seats `t` that count."""
+    tables = f"""cross join lateral (
     select array_agg(starts_at) as away_from, array_agg(ends_at) as away_until, array_agg(reason) as away_reason
     from out_of_office o
     where e.team_id is null and o.owner_id = e.owner_id and o.ends_at > to_timestamp($1::bigint)
@@ -80,11 +76,11 @@ cross join lateral (
                  c.expires_at is null or c.expires_at > $3 as lasts,
                  case when c.kind = 'session' then (
                      select count(*) from claim_seats t
-                     where t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $3)
+                     where t.claim_id = c.id and {seats} and (t.expires_at is null or t.expires_at > $3)
                        and t.id is distinct from $4) end as sitting
           from claims c
           where e.team_id is null and c.host_no = u.no and c.starts_at > to_timestamp($1::bigint) - interval '40 hours'
-            and c.starts_at < to_timestamp($2::bigint) + interval '40 hours' and c.active
+            and c.starts_at < to_timestamp($2::bigint) + interval '40 hours' and {claims}
             and c.id is distinct from $4
           offset 0) c) taken
 cross join lateral (
@@ -100,19 +96,18 @@ cross join lateral (
 cross join lateral (
     select array_agg(date_part('epoch', c.starts_at)::bigint) as counted_starts
     from claims c
-    left join claim_seats t on t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $3)
-    where coalesce(e.limit_per_day, e.limit_per_week) is not null and c.event_type_id = e.id and c.active
+    left join claim_seats t on t.claim_id = c.id and {seats} and (t.expires_at is null or t.expires_at > $3)
+    where coalesce(e.limit_per_day, e.limit_per_week) is not null and c.event_type_id = e.id and {claims}
       and ($4::uuid is null or c.id <> $4 and t.id is distinct from $4)
       and (c.expires_at is null or c.expires_at > $3) and (c.kind <> 'session' or t.id is not null)
       and c.starts_at >= to_timestamp($1::bigint) - interval '8 days'
-      and c.starts_at < to_timestamp($2::bigint) + interval '8 days') counted""",
-)
-OF_TEAM = _write_setting(TEAM_COLUMNS, TEAM_TABLES)
-# For all that a host offers, as it is, and as if nothing were taken that is not confirmed.
-OF_HOST = f"{SETTING}e.owner_id = $5 and e.active and e.team_id is null order by e.id <> $6, e.id limit {MAX_OFFERS}"
-OF_HOST_CONFIRMED = OF_HOST.replace("c.active", f"c.active and not {UNCONFIRMED}").replace(
-    "t.active", f"t.active and not {UNCONFIRMED_SEAT}"
-)
+      and c.starts_at < to_timestamp($2::bigint) + interval '8 days') counted"""
+    return _Time("away.*, taken.*, busy.*, unread.*, counted.*", tables)
+
+
+OF_OWNER = _write_time()
+OF_OWNER_CONFIRMED = _write_time(claims=f"c.active and not {UNCONFIRMED}", seats=f"t.active and not {UNCONFIRMED_SEAT}")
+OF_TEAM = _Time(TEAM_COLUMNS, TEAM_TABLES)
 # Whether a number is connected on a channel by which the event type reminds people or follows up.
 SENDS_MESSAGES = """
 exists (
@@ -124,6 +119,43 @@ exists (
             select r.entries from reminder_settings r
             where r.host_id = u.id and (r.event_type_id = e.id or r.event_type_id is null)
             order by r.event_type_id nulls last limit 1)) x))"""
+# How the host of a page looks, and whether it asks if messages are wanted.
+_OF_PAGE = (
+    f"u.photo as host_photo, b.color as host_color, {PAGE_BRAND}, {SENDS_MESSAGES} as sends_messages",
+    f"left join lateral ({BRAND}) b on true",
+)
+
+
+@cache
+def _write_setting(time: _Time, *, draft: str | None = None, is_page: bool = False, token: str | None = None) -> str:
+    """Write the SQL of an event type with its owner and its schedule; which one it is follows.
+
+    A draft is read as if it were the only row of its table. Of a page, and of a link's token, more is read.
+    """
+    source = "event_types e" if draft is None else f"jsonb_populate_record(null::event_types, {draft}::text::jsonb) e"
+    added = [_OF_PAGE] if is_page else []
+    if token is not None:
+        link = f"left join booking_links l on l.event_type_id = e.id and l.token_hash = {token}"
+        added = [*added, (LINKS.columns, link)]
+    columns = "".join(f", {each}" for each, _ in reversed(added))
+    joins = "".join(f"{each} " for _, each in added)
+    return f"""
+select {EVENT_TYPES.columns}, {SCHEDULES.columns}, {_HOST}{columns}, {time.columns}
+from {source}
+join users u on u.id = e.owner_id
+{joins}join schedules s on s.id = e.schedule_id
+{time.tables}
+where u.disabled_at is null and """
+
+
+def _write_offers(time: _Time) -> str:
+    condition = "e.owner_id = $5 and e.active and e.team_id is null"
+    return f"{_write_setting(time)}{condition} order by e.id <> $6, e.id limit {MAX_OFFERS}"
+
+
+# For all that a host offers, as it is, and as if nothing were taken that is not confirmed.
+OF_HOST = _write_offers(OF_OWNER)
+OF_HOST_CONFIRMED = _write_offers(OF_OWNER_CONFIRMED)
 _Session = tuple[int, int, str, int | None, int, int, UUID]
 _sessions = msgspec.json.Decoder(list[_Session])
 
@@ -145,7 +177,7 @@ async def find_setting(
     team's, the time of its owner is not asked for.
     """
     if not is_team and not isinstance(which, models.ByTeamPage):
-        statement, arguments = _write_statement(which, SETTING, first=5)
+        statement, arguments = _write_statement(which, OF_OWNER, first=5)
         # The statement knows the default duration alone: for another one it reads so much further.
         asked = floor_second(asked_from), ceil_second(asked_until) + (which.minutes or 0) * 60
         row = await db.fetchrow(statement, *asked, now, without, *arguments)
@@ -182,44 +214,21 @@ async def list_settings(
 
 
 def _write_statement(
-    which: models.EventTypeRef | models.Drafted, setting: str, *, first: int
+    which: models.EventTypeRef | models.Drafted, time: _Time, *, first: int
 ) -> tuple[str, tuple[Any, ...]]:
     """Write which event type is read, with the arguments from the first free number on."""
     if isinstance(which, models.Drafted):
-        return f"{_with_draft(setting, f'${first}')}s.owner_id = e.owner_id", (to_record(which.event_type),)
+        setting = _write_setting(time, draft=f"${first}")
+        return f"{setting}s.owner_id = e.owner_id", (to_record(which.event_type),)
     condition, arguments = condition_of(which, first=first)
-    if isinstance(which, models.ByPage | models.ByTeamPage):
-        setting = _with_page(setting)
-    if isinstance(which, models.ByPage | models.ByTeamPage | models.ById) and which.token is not None:
+    has_token = isinstance(which, models.ByPage | models.ByTeamPage | models.ById) and which.token is not None
+    setting = _write_setting(
+        time,
+        is_page=isinstance(which, models.ByPage | models.ByTeamPage),
         # The token is the last argument.
-        setting = _with_link(setting, f"${first - 1 + len(arguments)}")
-    return setting + condition, arguments
-
-
-@cache
-def _with_draft(setting: str, draft: str) -> str:
-    """Read an event type that is not saved, as if it were the only row of its table."""
-    return setting.replace(
-        "from event_types e", f"from jsonb_populate_record(null::event_types, {draft}::text::jsonb) e", 1
+        token=f"${first - 1 + len(arguments)}" if has_token else None,
     )
-
-
-@cache
-def _with_page(setting: str) -> str:
-    """Read also how the host of a page looks, and whether it asks if messages are wanted."""
-    shown = f"u.photo as host_photo, b.color as host_color, {PAGE_BRAND}, {SENDS_MESSAGES} as sends_messages"
-    return _add(setting, shown, f"left join lateral ({BRAND}) b on true")
-
-
-@cache
-def _with_link(setting: str, token: str) -> str:
-    link = f"left join booking_links l on l.event_type_id = e.id and l.token_hash = {token}"
-    return _add(setting, LINKS.columns, link)
-
-
-def _add(setting: str, columns: str, table: str) -> str:
-    added = setting.replace(_HOST, f"{_HOST}, {columns}", 1)
-    return added.replace("join schedules s on", f"{table} join schedules s on", 1)
+    return setting + condition, arguments
 
 
 def condition_of(which: models.EventTypeRef, *, first: int) -> tuple[str, tuple[Any, ...]]:

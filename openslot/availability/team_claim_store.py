@@ -15,7 +15,7 @@ from openslot.core.db import Db
 from openslot.core.events import Change
 from openslot.teams.models import HostRole
 
-# Locks and inserts in one round trip: what it does is written in `migrations/0069_look_hosts_up.sql`.
+# Locks and inserts in one round trip: what it does is written in `migrations/0.2.0_12_availability.sql`.
 CLAIM_HOSTS = "select claim_hosts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
 INSERT_HELD = """
 insert into held_hosts (claim_id, hold_id, user_id, group_id)

@@ -13,10 +13,13 @@ from openslot.availability.team_slots import NOBODY, get_team
 from openslot.core.db import Db, Row
 from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, Schedule, WeeklyHours
 
+
 # Everything of all hosts at once: hosts, from when to when, now, from when to when claims begin, whether limits count
 # those of which event type, and claims that are left out. What takes a host's time is not told to their team, and not
 # read.
-HOSTS_WITHOUT = """
+def _write_hosts(of_claims: str = "", of_spans: str = "") -> str:
+    """Write the statement with conditions on claims `c` and on spans of calendars `b`."""
+    return f"""
 select u.no as host_no, u.name, u.left_at, u.id as user_id, s.id as schedule_id, s.name as schedule_name, s.zone,
        s.weekly_hours, s.overrides, s.holidays, away.*, taken.*, busy.*, unread.*,
        (select bit_xor(x.token) from host_changes x where x.host_no = u.no) as version
@@ -27,7 +30,19 @@ cross join lateral (
     select array_agg(o.starts_at) as away_from, array_agg(o.ends_at) as away_until, array_agg(o.reason) as away_reason
     from out_of_office o
     where o.owner_id = u.id and o.ends_at > $2::timestamptz and o.starts_at < $3::timestamptz) away
+{_write_claims(of_claims)}
+{_write_busy(of_spans)}
 cross join lateral (
+    select array_agg(x.name) filter (where x.closes_at <= $4) as unread_sources,
+           min(x.closes_at) filter (where x.closes_at > $4) as calendars_close_at
+    from busy_sources x
+    where x.host_no = u.no and x.closes_at is not null) unread
+where u.no = any($1::bigint[])
+order by u.no"""
+
+
+def _write_claims(condition: str) -> str:
+    return f"""cross join lateral (
     select array_agg(date_part('epoch', lower(c.during))::bigint) filter (where c.counts) as claim_from,
            array_agg(date_part('epoch', upper(c.during))::bigint) filter (where c.counts) as claim_until,
            array_agg(date_part('epoch', c.starts_at)::bigint) filter (where c.counts and $7) as claim_start,
@@ -42,32 +57,31 @@ cross join lateral (
                      where t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $4))) as counts
           from claims c
           where c.host_no = u.no and c.starts_at > $5::timestamptz and c.starts_at < $6::timestamptz
-            and c.active and ($7 or c.during && tstzrange($2, $3)) and c.id <> all($9::uuid[])
-          offset 0) c) taken
-cross join lateral (
+            and c.active and ($7 or c.during && tstzrange($2, $3)){condition}
+          offset 0) c) taken"""
+
+
+def _write_busy(condition: str) -> str:
+    return f"""cross join lateral (
     select array_agg(b.start_second) as busy_from, array_agg(b.end_second) as busy_until
     from (select b.start_second, b.end_second from busy_spans b
-          where b.host_no = u.no and (b.of_claim is null or b.of_claim <> all($9::uuid[]))
+          where b.host_no = u.no{condition}
             and b.end_second > date_part('epoch', $2::timestamptz)::bigint
             and b.end_second <= date_part('epoch', $3::timestamptz)::bigint + 86400
             and b.start_second < date_part('epoch', $3::timestamptz)::bigint
           union all
           select b.start_second, b.end_second from busy_spans b
-          where b.host_no = u.no and (b.of_claim is null or b.of_claim <> all($9::uuid[]))
+          where b.host_no = u.no{condition}
             and b.end_second > date_part('epoch', $3::timestamptz)::bigint + 86400
             and b.start_second < date_part('epoch', $3::timestamptz)::bigint
-            and b.end_second - b.start_second > 86400) b) busy
-cross join lateral (
-    select array_agg(x.name) filter (where x.closes_at <= $4) as unread_sources,
-           min(x.closes_at) filter (where x.closes_at > $4) as calendars_close_at
-    from busy_sources x
-    where x.host_no = u.no and x.closes_at is not null) unread
-where u.no = any($1::bigint[])
-order by u.no"""
-# Where nothing is left out, the spans of calendars are found in an index alone.
-HOSTS = HOSTS_WITHOUT.replace(" and c.id <> all($9::uuid[])", "").replace(
-    " and (b.of_claim is null or b.of_claim <> all($9::uuid[]))", ""
+            and b.end_second - b.start_second > 86400) b) busy"""
+
+
+HOSTS_WITHOUT = _write_hosts(
+    " and c.id <> all($9::uuid[])", " and (b.of_claim is null or b.of_claim <> all($9::uuid[]))"
 )
+# Where nothing is left out, the spans of calendars are found in an index alone.
+HOSTS = _write_hosts()
 # The same hours are sent once, with all who have them.
 HOURS = """
 select s.zone, s.weekly_hours, s.overrides, s.holidays, array_agg(u.no) as host_nos,

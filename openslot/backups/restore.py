@@ -22,7 +22,7 @@ from openslot.backups.store import write_beginning, write_end
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.core.inventory import DatabaseObject, read_inventory
-from openslot.core.migrate import bring_up_to_date, check_baseline, checksum, connect, direct_url, known_migrations
+from openslot.core.migrate import bring_up_to_date, check_baseline, checksum, choose_migrations, connect, direct_url
 from openslot.core.progress import progress
 from openslot.core.secrets import KEY_FILE, changing_keys, load_secrets
 
@@ -113,7 +113,7 @@ class Restored(Struct, frozen=True, kw_only=True, rename="camel"):
 
 def check_known(backup: Backup) -> None:
     """Refuse a backup with migrations that this version does not know or that differ from its own."""
-    known = known_migrations()
+    known = choose_migrations(backup.manifest.migrations)
     check_baseline("backup", backup.manifest.migrations, known)
     for name, seal in sorted(backup.manifest.migrations.items()):
         if name not in known:

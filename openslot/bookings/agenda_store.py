@@ -62,56 +62,83 @@ HOSTED = "booking_hosts h join bookings b on b.id = h.booking_id where h.user_id
 # A team's booking that its owner does not host is a colleague's; only bookings of teams have rows of hosts.
 MINE = "coalesce((select bool_or(h.user_id = $1) from booking_hosts h where h.booking_id = b.id), true)"
 OWN_OR_HOSTED = f"(select b.* from {OWNED} union all select b.* from {HOSTED}) b"
-COUNT = f"((select count(*) from {OWNED} and {{matching}}) + (select count(*) from {HOSTED} and {{matching}}))"
+
+
+def _write_count(matching: str) -> str:
+    return f"((select count(*) from {OWNED} and {matching}) + (select count(*) from {HOSTED} and {matching}))"
+
+
 # Each of the two is read in the order of its index, as far as the page needs it.
-FIRST = f"""
-(select b.* from ((select b.* from {OWNED} and {{matching}} order by {{order}} limit {{most}})
+def _write_first(matching: str, order: str, *, most: str, limit: str) -> str:
+    return f"""
+(select b.* from ((select b.* from {OWNED} and {matching} order by {order} limit {most})
                   union all
-                  (select b.* from {HOSTED} and {{matching}} order by {{order}} limit {{most}})) b
- order by {{order}} limit {{limit}}) b"""
-COUNT_UPCOMING = COUNT.format(matching=VIEWS[AgendaView.UPCOMING])
-COUNT_OWN_UPCOMING = COUNT.format(matching=f"{VIEWS[AgendaView.UPCOMING]} and {MINE}")
+                  (select b.* from {HOSTED} and {matching} order by {order} limit {most})) b
+ order by {order} limit {limit}) b"""
+
+
+COUNT_UPCOMING = _write_count(VIEWS[AgendaView.UPCOMING])
+COUNT_OWN_UPCOMING = _write_count(f"{VIEWS[AgendaView.UPCOMING]} and {MINE}")
 COUNT_REQUESTS = f"(select count(*) from booking_requests r where {WAITS_FOR})"
-KEPT_COUNT = """
+
+
+# Without a filter nothing is counted that the database has counted already.
+def _write_kept_count(status: str) -> str:
+    return f"""
 (select coalesce(sum(n.bookings), 0)::bigint from booking_counts n where n.host_id = $1 and n.status = '{status}')
 + (select count(*) from booking_hosts h join bookings b on b.id = h.booking_id
    where h.user_id = $1 and b.host_id <> $1 and b.status = '{status}')"""
+
+
 # So many of them are looked at; where a team has more, the total has some of its bookings too.
 MAX_COLLEAGUES = 10_000
-COLLEAGUES = f"""
+
+
+def write_colleagues(status: str, *, most: int = MAX_COLLEAGUES) -> str:
+    return f"""
 (select count(*) from (
     select b.id from event_types e join bookings b on b.event_type_id = e.id
-    where e.owner_id = $1 and e.team_id is not null and b.host_id = $1 and b.status = '{{status}}' limit {{most}}) b
+    where e.owner_id = $1 and e.team_id is not null and b.host_id = $1 and b.status = '{status}'
+    limit {most}) b
  where not {MINE})"""
-# Without a filter nothing is counted that the database has counted already.
+
+
+# The statement of a page knows how many are upcoming as `u.upcoming`.
 COUNTS = {
-    AgendaView.UPCOMING: "{upcoming}",
-    AgendaView.PAST: KEPT_COUNT.format(status="CONFIRMED") + " - {upcoming}",
-    AgendaView.CANCELLED: KEPT_COUNT.format(status="CANCELLED"),
+    AgendaView.UPCOMING: "u.upcoming",
+    AgendaView.PAST: _write_kept_count("CONFIRMED") + " - u.upcoming",
+    AgendaView.CANCELLED: _write_kept_count("CANCELLED"),
 }
 STORED = {AgendaView.PAST: "CONFIRMED", AgendaView.CANCELLED: "CANCELLED"}
 COUNTS_OF_MINE = {
-    view: f"{count} - {COLLEAGUES.format(status=STORED[view], most=MAX_COLLEAGUES)}" if view in STORED else count
-    for view, count in COUNTS.items()
+    view: f"{count} - {write_colleagues(STORED[view])}" if view in STORED else count for view, count in COUNTS.items()
 }
-PAGE = f"""
+
+
+def _write_page(*, upcoming: str, count: str, first: str, order: str) -> str:
+    return f"""
 select u.upcoming, u.requests, t.total, p.*
-from (select {{upcoming}} as upcoming, {COUNT_REQUESTS} as requests offset 0) u
-cross join lateral (select {{count}} as total) t
+from (select {upcoming} as upcoming, {COUNT_REQUESTS} as requests offset 0) u
+cross join lateral (select {count} as total) t
 left join lateral (
     select {AGENDA.columns}
-    from {{first}}
-    {BELONGING} order by {{order}}
+    from {first}
+    {BELONGING} order by {order}
 ) p on true"""
+
+
 # A contact's search text is folded, so that it is found in any letter case; a booking keeps what was typed.
-SEARCH = """
+def _write_search(typed: str, folded: str) -> str:
+    return f"""
 (strpos(lower(b.invitee_name), lower({typed})) > 0 or strpos(lower(b.invitee_email), lower({typed})) > 0
  or b.contact_id in (select c.id from contacts c where c.owner_id = $1 and strpos(c.search_text, {folded}) > 0))"""
+
+
 BETWEEN = f"""
 select {AGENDA.columns} from {
-    FIRST.format(
-        matching=f"b.status = 'CONFIRMED' and b.starts_at >= $2 and b.starts_at < $3 and {MINE}",
-        order="b.starts_at, b.id",
+    _write_first(
+        f"b.status = 'CONFIRMED' and b.starts_at >= $2 and b.starts_at < $3 and {MINE}",
+        "b.starts_at, b.id",
         most="$4",
         limit="$4",
     )
@@ -143,11 +170,11 @@ async def list_page(
     view = wanted.view
     matching = " and ".join([VIEWS[view], *conditions, *([] if wanted.of_teams else [MINE])])
     counts = COUNTS if wanted.of_teams else COUNTS_OF_MINE
-    count = COUNT.format(matching=matching) if conditions else counts[view].format(upcoming="u.upcoming")
+    count = _write_count(matching) if conditions else counts[view]
     upcoming = COUNT_UPCOMING if wanted.of_teams else COUNT_OWN_UPCOMING
     order = ORDERS[view]
-    first = FIRST.format(matching=matching, order=order, most="$3::bigint + $4", limit="$3 offset $4")
-    statement = PAGE.format(upcoming=upcoming, count=count, first=first, order=order)
+    first = _write_first(matching, order, most="$3::bigint + $4", limit="$3 offset $4")
+    statement = _write_page(upcoming=upcoming, count=count, first=first, order=order)
     rows = await db.fetch(statement, host_id, now, limit, offset, *arguments)
     entries = [AGENDA.read(row) for row in rows if row["id"] is not None]
     head = rows[0]
@@ -165,7 +192,7 @@ async def list_selected(db: Db, host_id: UUID, ids: list[UUID]) -> list[AgendaEn
 async def count_between(db: Db, host_id: UUID, *, since: datetime, until: datetime) -> int:
     matching = """b.status = 'CONFIRMED' and b.ends_at > $2 and b.starts_at > $2 - interval '1 day'
         and b.starts_at < $3"""
-    return int(await db.fetchval(f"select {COUNT.format(matching=matching)}", host_id, since, until))
+    return int(await db.fetchval(f"select {_write_count(matching)}", host_id, since, until))
 
 
 async def list_changes(db: Db, booking_id: UUID) -> list[BookingChange]:
@@ -204,7 +231,7 @@ def _write_conditions(wanted: AgendaFilter, *, first: int) -> tuple[list[str], l
     if wanted.span.ends_before is not None:
         conditions.append(f"b.starts_at < {place(wanted.span.ends_before)}")
     if wanted.search:
-        conditions.append(SEARCH.format(typed=place(wanted.search), folded=place(fold(wanted.search))))
+        conditions.append(_write_search(place(wanted.search), place(fold(wanted.search))))
     return conditions, arguments
 
 
@@ -237,26 +264,34 @@ select coalesce(json_agg(m), '[]') from (
     from (select m.*, status = 'sent' and transport is not distinct from 'mailbox' as in_mailbox from mail_messages m) m
     where booking_id = b.id and status <> 'sending' order by created_at, id limit 500) m"""
 ENTRY = f"select ({EMAILS}) as emails, {ENTRY_COLUMNS} from bookings b {BELONGINGS} where {OWN}"
+
+
 # The total is returned even if the page is empty. A sorted list joined with one row stays sorted: sorting it again took
 # a sixth of the statement's time.
-LISTED = f"""
-select t.total, p.* from (select ({{count}}) as total) t left join lateral (
+def _write_listed(*, count: str, matching: str, limit: int, offset: int) -> str:
+    return f"""
+select t.total, p.* from (select ({count}) as total) t left join lateral (
     select {ENTRY_COLUMNS}
-    from (select * from {{matching}} order by b.starts_at desc, b.id desc limit ${{limit}} offset ${{offset}}) b
+    from (select * from {matching} order by b.starts_at desc, b.id desc limit ${limit} offset ${offset}) b
     {BELONGINGS}
     order by b.starts_at desc, b.id desc
 ) p on true"""
+
+
 # Of all hosts, the page is found in the index alone, and only its bookings are read. The first `offset 0` keeps the
 # total from being counted twice.
-LISTED_OF_ALL = f"""
-select t.total, p.* from (select ({{count}}) as total offset 0) t left join lateral (
+def _write_listed_of_all(*, count: str, matching: str, limit: int, offset: int) -> str:
+    return f"""
+select t.total, p.* from (select ({count}) as total offset 0) t left join lateral (
     select {ENTRY_COLUMNS}
-    from (select b.id from {{matching}} and t.total > ${{offset}}
-          order by b.starts_at desc, b.id desc limit ${{limit}} offset ${{offset}}) page
+    from (select b.id from {matching} and t.total > ${offset}
+          order by b.starts_at desc, b.id desc limit ${limit} offset ${offset}) page
     join lateral (select * from bookings where id = page.id offset 0) b on true
     {BELONGINGS}
     order by b.starts_at desc, b.id desc
 ) p on true"""
+
+
 SHOWN = "status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION')"
 SINCE, BEFORE = "b.starts_at >= ${place}", "b.starts_at < ${place}"
 OF_STATUS = "b.status = ${place}"
@@ -323,5 +358,5 @@ def _write_list(given: tuple[bool, ...], *, of_host: bool) -> str:
         kept = [*(f"n.{each}" for each in of), *[f"n.status = ${first}"] * given[0], f"n.{SHOWN}"]
         count = f"select coalesce(sum(n.bookings), 0)::bigint from booking_counts n where {' and '.join(kept)}"
     free = first + len(filters)
-    listed = LISTED if of_host else LISTED_OF_ALL
-    return listed.format(count=count, matching=matching, limit=free, offset=free + 1)
+    write = _write_listed if of_host else _write_listed_of_all
+    return write(count=count, matching=matching, limit=free, offset=free + 1)

@@ -22,25 +22,20 @@ from openslot.core.text import is_web_url
 from openslot.core.work import Done, GiveUp, Outcome, Reaction, Skipped, TryLater, Work
 from openslot.event_types.models import Location, LocationKind
 from openslot.event_types.ports import (
-    NO_CALENDAR,
-    NO_MICROSOFT_CALENDAR,
-    NO_TEAMS,
-    NOT_MADE,
     ConferenceFault,
     ConferenceRefused,
     Conferences,
     LinkWanted,
 )
-from openslot.i18n import Text
+from openslot.i18n import Reason, keep
 
 MAKE_LINK = "conferences.make_link"
 # A service is ready within seconds, or has a fault that takes hours.
 DELAYS = tuple(timedelta(seconds=s) for s in (2, 5, 15, 60, 300, 1200, 3600, 3 * 3600, 6 * 3600))
-NOT_READY = Text("the link is not ready yet")
-NOT_SET_UP = Text("video calls of this kind are not set up at this site")
-UNUSABLE = Text("the service has answered with something that is no link")
-NO_LINK_REASONS = (NOT_READY, NOT_SET_UP, UNUSABLE, NO_CALENDAR, NO_MICROSOFT_CALENDAR, NO_TEAMS, NOT_MADE)
-NOBODY_WAITS = "nobody waits for the link any more"
+NOT_READY = Reason("conferences.not_ready", "the link is not ready yet")
+NOT_SET_UP = Reason("conferences.not_set_up", "video calls of this kind are not set up at this site")
+UNUSABLE = Reason("conferences.unusable", "the service has answered with something that is no link")
+NOBODY_WAITS = Reason("conferences.nobody_waits", "nobody waits for the link any more")
 LONGEST_LINK = 500
 
 
@@ -86,12 +81,12 @@ async def make_link(work: Work, effect: Effect) -> Outcome:
     try:
         link = await _request(work, booking)
     except ConferenceRefused as fault:
-        await work.runtime.run(SYSTEM, partial(_tell_failed, booking_id=booking_id, reason=str(fault)))
-        raise GiveUp(str(fault), answered=True) from None
+        await work.runtime.run(SYSTEM, partial(_tell_failed, booking_id=booking_id, reason=keep(fault.args[0])))
+        raise GiveUp(fault.args[0], answered=True) from None
     except ConferenceFault as fault:
         if effect.attempts > len(DELAYS):
-            await work.runtime.run(SYSTEM, partial(_tell_failed, booking_id=booking_id, reason=str(fault)))
-        raise TryLater(str(fault), answered=fault.args[0] is NOT_READY) from None
+            await work.runtime.run(SYSTEM, partial(_tell_failed, booking_id=booking_id, reason=keep(fault.args[0])))
+        raise TryLater(fault.args[0], answered=fault.args[0] is NOT_READY) from None
     # In a transaction of its own: whoever changes the host's bookings takes the host's lock first.
     kept = await work.runtime.run(SYSTEM, partial(keep_link, claim_id=booking.claim_id, link=link))
     return Done() if kept else Skipped(NOBODY_WAITS)

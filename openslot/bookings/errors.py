@@ -8,7 +8,7 @@ from openslot.availability.errors import SlotUnavailable
 from openslot.bookings.models import Invitee
 from openslot.bookings.words import ListOfDates
 from openslot.core.errors import Conflict, Forbidden, Invalid, NotFound, RateLimited, Unavailable
-from openslot.i18n import Text
+from openslot.i18n import Reason, Text
 
 
 class BookingNotFound(NotFound):
@@ -22,12 +22,12 @@ class BookingAlreadyEnded(Conflict):
     """The meeting has taken place and can't be changed."""
 
     code = "booking_already_ended"
-    message = Text("This booking is in the past")
+    message: str = Reason("bookings.already_ended", "This booking is in the past")
 
 
 class BookingAlreadyCancelled(Conflict):
     code = "booking_already_cancelled"
-    message = Text("This booking is cancelled")
+    message: str = Reason("bookings.already_cancelled", "This booking is cancelled")
 
 
 class NoOtherHost(Conflict):

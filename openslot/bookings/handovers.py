@@ -20,7 +20,7 @@ from openslot.core.actor import ActorKind
 from openslot.core.errors import Invalid, require
 from openslot.core.work import Work, recorded_together
 from openslot.event_types.errors import EventTypeNotFound
-from openslot.i18n import Text
+from openslot.i18n import Text, keep
 from openslot.teams import hosting
 from openslot.teams.models import AssignmentReason
 
@@ -178,7 +178,7 @@ async def _replace(
     work.stage(store.update_reassigned(changed))
     waiting = [each.id for each in changed if each.status is Status.PENDING_CONFIRMATION]
     ends = await request_store.list_ends(work.db, waiting) if waiting else {}
-    change = {"previous_hosts": hosts.show(taken), "reason": str(reason) if reason else None}
+    change = {"previous_hosts": hosts.show(taken), "reason": keep(reason) if reason else None}
     for each, now in zip(together, changed, strict=True):
         told = replace(each, booking=now, hosts=hosts.show(claimed.hosts))
         if now.id in ends:

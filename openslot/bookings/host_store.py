@@ -12,7 +12,7 @@ from openslot.bookings.store import DETAIL_COLUMNS, DETAIL_TABLES, SHOWN, to_det
 from openslot.core.db import Db, Row, count_of
 from openslot.core.events import Change
 from openslot.teams.models import HostRole
-from openslot.teams.store import IS_COLLEAGUE, IS_MANAGED
+from openslot.teams.store import is_colleague, is_managed
 
 HostsOfBookings = Mapping[UUID, tuple[ClaimedHost, ...]]
 """Who hosts each of some bookings, the organizer first."""
@@ -26,16 +26,16 @@ LIST = """
 select h.booking_id, h.user_id, u.no as host_no, u.name, h.claim_id, h.group_id, h.role
 from booking_hosts h join users u on u.id = h.user_id where h.booking_id = any($1) order by h.role = 'host', u.no"""
 LIST_PLACES = f"""
-select p.*, {IS_MANAGED.format(user_id="$2")} as is_manager, {IS_COLLEAGUE.format(user_id="$2")} as is_colleague
+select p.*, {is_managed("$2")} as is_manager, {is_colleague("$2")} as is_colleague
 from ({LIST}) p join bookings b on b.id = p.booking_id join event_types e on e.id = b.event_type_id
 order by p.role = 'host', p.host_no"""
 IS_HOST = "exists (select from booking_hosts h where h.booking_id = b.id and h.user_id = $2)"
 FIND_HOSTED = f"""
-select {DETAIL_COLUMNS}, {IS_COLLEAGUE.format(user_id="$2")} as is_colleague
+select {DETAIL_COLUMNS}, {is_colleague("$2")} as is_colleague
 from {DETAIL_TABLES} where b.id = $1 and {SHOWN} and {IS_HOST}"""
 IS_HOST_STILL = f"""
 select exists (select from bookings b join event_types e on e.id = b.event_type_id
-    where b.id = $1 and {IS_HOST} and {IS_COLLEAGUE.format(user_id="$2")})"""
+    where b.id = $1 and {IS_HOST} and {is_colleague("$2")})"""
 REPLACE = """
 update booking_hosts h set user_id = w.new_id from unnest($2::uuid[], $3::uuid[]) as w (old_id, new_id)
 where h.booking_id = any($1::uuid[]) and h.user_id = w.old_id"""
@@ -184,7 +184,7 @@ async def has_come(db: Db, session_id: UUID, *, without: UUID) -> bool:
 
 async def is_manager(db: Db, event_type_id: UUID, user_id: UUID) -> bool:
     """Answer whether somebody manages the team of an event type, and is an active member of the organization."""
-    statement = f"select exists (select from event_types e where e.id = $1 and {IS_MANAGED.format(user_id='$2')})"
+    statement = f"select exists (select from event_types e where e.id = $1 and {is_managed('$2')})"
     return bool(await db.fetchval(statement, event_type_id, user_id))
 
 

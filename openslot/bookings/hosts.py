@@ -9,6 +9,7 @@ from typing import Any
 from unicodedata import normalize
 from uuid import UUID
 
+import msgspec
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
@@ -22,6 +23,7 @@ from openslot.bookings.models import Booking, BookingDetails
 from openslot.core.text import mentions
 from openslot.core.work import Work
 from openslot.event_types.models import EventType
+from openslot.i18n import say
 from openslot.teams import hosting, ledger
 from openslot.teams.models import AssignmentReason, BookingHost, CreditReason, Replacement
 
@@ -181,8 +183,10 @@ async def erase_some(work: Work, host: User, limit: int) -> int:
 async def _forget_name(work: Work, host: User) -> None:
     """Remove reasons of others' cancelled bookings that name somebody as whole words."""
     spelled = {normalize(form, host.name) for form in ("NFC", "NFD")} | {host.name}
+    # In a code's values, quotation marks and backslashes are escaped.
+    spelled |= {msgspec.json.encode(each).decode()[1:-1] for each in spelled}
     found = await host_store.list_reasons(work.db, host.id, list(spelled))
-    booking_ids = [each.id for each in found if mentions(each.cancel_reason or "", host.name)]
-    request_ids = [each.id for each in found if mentions(each.request_reason or "", host.name)]
+    booking_ids = [each.id for each in found if mentions(say(each.cancel_reason or ""), host.name)]
+    request_ids = [each.id for each in found if mentions(say(each.request_reason or ""), host.name)]
     if booking_ids or request_ids:
         await host_store.forget_reasons(work.db, booking_ids=booking_ids, request_ids=request_ids)

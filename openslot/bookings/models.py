@@ -11,10 +11,11 @@ from openslot.availability.models import ClaimedHost, EventTypeRef
 from openslot.contacts.models import Contact, ContactSummary
 from openslot.core.actor import Actor
 from openslot.core.moments import Span
+from openslot.core.shapes import KeptReason
 from openslot.core.times import Instant
 from openslot.event_types.locations import WantedLocation
 from openslot.event_types.models import EventType, EventTypeSummary, Location
-from openslot.i18n import Text, recall
+from openslot.i18n import Reason
 from openslot.schedules.models import Schedule
 from openslot.teams.models import BookingHost
 
@@ -123,7 +124,7 @@ class Booking(Struct, frozen=True, kw_only=True):
     reschedule_count: int = 0
     previous_starts_at: datetime | None = None
     cancelled_at: datetime | None = None
-    cancel_reason: str | None = None
+    cancel_reason: KeptReason | None = None
     cancelled_by: str | None = None
     created_at: datetime
     updated_at: datetime
@@ -151,7 +152,7 @@ class BookingRef(Struct, frozen=True):
     id: UUID
     host_id: UUID | None
     by: UUID | None = None
-    """Who changes it as its owner or as one of its hosts, which is looked at again once it is locked; None: others."""
+    """The acting host, checked again after the lock; None if it is not a host."""
 
 
 class BookingDetails(Struct, frozen=True):
@@ -184,11 +185,11 @@ class BookingRequest(Struct, frozen=True, kw_only=True):
     host_id: UUID
     state: RequestState
     lapses_at: datetime
-    reason: str | None = None
+    reason: KeptReason | None = None
     """Why it was declined, as the invitee reads it."""
     ended_at: datetime | None = None
     answered_by: UUID | None = None
-    """Who has confirmed or declined it; None: nobody, or no user."""
+    """Who has confirmed or declined it; None if unanswered, or answered without an account."""
 
     def is_open(self, *, now: datetime) -> bool:
         return self.state is RequestState.WAITING and now < self.lapses_at
@@ -198,7 +199,7 @@ class FoundRequest(Struct, frozen=True):
     request: BookingRequest
     details: BookingDetails
     taken: tuple[ClaimedHost, ...] = ()
-    """Of a team whose time it takes, if it was locked."""
+    """The team hosts whose time it holds; empty unless read with a lock."""
     answered_by: str | None = None
     """The name of who has answered it."""
 
@@ -218,7 +219,7 @@ class BookingEntry(Struct, frozen=True, gc=False):
     reschedule_count: int
     previous_starts_at: Instant | None
     cancelled_at: Instant | None
-    cancel_reason: str | None
+    cancel_reason: KeptReason | None
     cancelled_by: str | None
     created_at: Instant
     updated_at: Instant
@@ -288,7 +289,7 @@ class AgendaEntry(Struct, frozen=True, kw_only=True):
     location: Location
     guests: tuple[str, ...]
     previous_starts_at: datetime | None
-    cancel_reason: str | None
+    cancel_reason: KeptReason | None
     cancelled_by: str | None
     no_show: bool
     event_type_id: UUID
@@ -396,13 +397,7 @@ class HostCalendar(Struct, frozen=True, kw_only=True):
     """Whether colleagues may host what is theirs."""
 
 
-LEFT = Text("%(host)s is no longer with %(organization)s")
-UNAVAILABLE = Text("%(host)s is not available any more")
-CALENDAR_CHANGED = Text("Changed in the host's calendar")
-REPLIED = Text("The invitee replied C to a reminder")
-OWN = (LEFT, UNAVAILABLE, CALENDAR_CHANGED, REPLIED)
-
-
-def show_reason(reason: str) -> str:
-    """Return a stored reason as a text that can be translated if it is our own; what people wrote stays as it is."""
-    return recall(reason, OWN)
+LEFT = Reason("bookings.host_left", "%(host)s is no longer with %(organization)s")
+UNAVAILABLE = Reason("bookings.host_unavailable", "%(host)s is not available any more")
+CALENDAR_CHANGED = Reason("bookings.calendar_changed", "Changed in the host's calendar")
+REPLIED = Reason("bookings.replied", "The invitee replied C to a reminder")

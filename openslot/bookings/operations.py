@@ -58,6 +58,7 @@ from openslot.core.work import Work
 from openslot.event_types import links
 from openslot.event_types.models import EventType
 from openslot.event_types.rules import is_offered
+from openslot.i18n import keep
 
 
 async def create_booking(work: Work, wanted: BookingWanted) -> Booking:
@@ -180,7 +181,7 @@ def draft_cancelled(work: Work, details: BookingDetails, *, reason: str | None) 
         status=Status.CANCELLED,
         location=conferences.without_link(booking.location),
         cancelled_at=work.now,
-        cancel_reason=str(reason) if reason else None,
+        cancel_reason=keep(reason) if reason else None,
         cancelled_by=rules.name_canceller(work.actor, host_ids=host_ids),
         sequence=booking.sequence + 1,
         no_show=False,
@@ -233,7 +234,7 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
         now,
         previous_starts_at=booking.starts_at,
         previous_ends_at=booking.ends_at,
-        reason=str(reason) if reason else None,
+        reason=keep(reason) if reason else None,
         previous_hosts=hosts.list_previous(before, claimed),
     )
     await work.record(event)

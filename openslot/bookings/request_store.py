@@ -17,7 +17,7 @@ from openslot.core.db import Db, Row
 from openslot.core.events import Change
 from openslot.core.rows import Rows
 from openslot.event_types.store import EVENT_TYPES
-from openslot.teams.store import IS_COLLEAGUE, IS_MANAGED
+from openslot.teams.store import is_colleague, is_managed
 
 REQUESTS = Rows(BookingRequest, "booking_requests r", prefix="r_")
 INSERT = REQUESTS.insert()
@@ -42,12 +42,12 @@ WAITS_FOR = f"""
 r.state = 'waiting' and (
     r.host_id = $1 or r.booking_id in (select h.booking_id from booking_hosts h where h.user_id = $1) and exists (
         select from bookings x join event_types e on e.id = x.event_type_id
-        where x.id = r.booking_id and {IS_COLLEAGUE.format(user_id="$1")} offset 0))"""
+        where x.id = r.booking_id and {is_colleague("$1")} offset 0))"""
 WAITING = f"select {COLUMNS} from {TABLES} where {WAITS_FOR} order by b.starts_at, b.id limit $2"
 OF_EVENT_TYPE = f"""
 select {COLUMNS} from {TABLES}
 where b.event_type_id = $1 and r.state = 'waiting' and r.lapses_at > $3
-  and (r.host_id = $2 or {IS_MANAGED.format(user_id="$2")})
+  and (r.host_id = $2 or {is_managed("$2")})
 order by b.starts_at, b.id limit $4"""
 OWNED = "select booking_id from booking_requests where host_id = $1 and state = 'waiting' order by booking_id limit $2"
 # It repeats what the lock assures: whoever forgets the lock must not answer twice.

@@ -33,6 +33,7 @@ from openslot.core.errors import require
 from openslot.core.events import Effect
 from openslot.core.work import Done, Outcome, Periodic, Reaction, Skipped, Work
 from openslot.event_types import links
+from openslot.i18n import Reason, keep
 from openslot.jobs.batches import repeat
 from openslot.jobs.each import serve_each
 from openslot.teams.models import CreditReason
@@ -80,7 +81,7 @@ async def decline(work: Work, ref: BookingRef, *, reason: str | None = None) -> 
     if found.request.state is RequestState.DECLINED and _is_own_answer(work, found):
         return found.request
     _check_open(work, found)
-    ended = _end(work, found, RequestState.DECLINED, reason=str(reason) if reason else None)
+    ended = _end(work, found, RequestState.DECLINED, reason=keep(reason) if reason else None)
     return await _free(work, found, ended, BookingDeclined, reason=ended.reason)
 
 
@@ -99,7 +100,7 @@ async def decline_some(work: Work, host: User, *, reason: str, limit: int | None
     for booking_id in waiting:
         found = await _lock(work, BookingRef(booking_id, host.id))
         if found is not None and found.request.state is RequestState.WAITING:
-            ended = _end(work, found, RequestState.DECLINED, reason=str(reason))
+            ended = _end(work, found, RequestState.DECLINED, reason=keep(reason))
             await _free(work, found, ended, BookingDeclined, reason=ended.reason)
     return len(waiting)
 
@@ -209,12 +210,15 @@ async def plan_lapses(work: Work) -> str:
     return f"{len(due)} requests to end"
 
 
+NOT_WAITING = Reason("requests.not_waiting", "it is no longer needed", said="the request does not wait any more")
+
+
 async def lapse(work: Work, effect: Effect) -> Outcome:
     """End a request that nobody has answered in time, and free its time."""
     async with work.runtime.transaction(SYSTEM) as own:
         found = await _lock(own, BookingRef(effect.plan(LapsePlan).booking_id, None))
         if found is None or found.request.state is not RequestState.WAITING or found.request.lapses_at > own.now:
-            return Skipped("the request does not wait any more")
+            return Skipped(NOT_WAITING)
         await _free(own, found, _end(own, found, RequestState.LAPSED), BookingLapsed)
     return Done()
 

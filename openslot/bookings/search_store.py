@@ -11,7 +11,7 @@ from msgspec import Struct
 from openslot.bookings.agenda_store import OWN_OR_HOSTED
 from openslot.bookings.models import Status
 from openslot.contacts.models import cover, fold
-from openslot.contacts.store import BY_GRAMS
+from openslot.contacts.store import write_by_grams
 from openslot.core.db import Db
 
 
@@ -52,9 +52,12 @@ class SearchResults(Struct, frozen=True, kw_only=True):
 
 
 # A contact's search text is folded, so that it is found in any letter case; a booking keeps what was typed.
-KNOWN = """
+def _write_known(condition: str) -> str:
+    return f"""
 select c.id, c.name, c.email, c.search_text from contacts c
-where {by_grams} and strpos(c.search_text, $3) > 0 and (c.owner_id = $1) is true limit 1000"""
+where {condition} and strpos(c.search_text, $3) > 0 and (c.owner_id = $1) is true limit 1000"""
+
+
 # Those whose name begins with the text come first.
 PEOPLE = """
 select id, name, email from known order by strpos(search_text, $3) > 1, left(search_text, 100), id limit $5"""
@@ -87,7 +90,7 @@ async def search(db: Db, host_id: UUID, text: str, *, now: datetime, limit: int)
 @cache
 def _write(*, has_grams: bool) -> str:
     """Write the statement; a text that is too short has no trigrams that lead to a person."""
-    known = KNOWN.format(by_grams=BY_GRAMS.format(grams="$6") if has_grams else "c.owner_id = $1")
+    known = _write_known(write_by_grams("$6") if has_grams else "c.owner_id = $1")
     parts = {"people": PEOPLE, "bookings": BOOKINGS, "event_types": EVENT_TYPES}
     lists = (f"'{name}', (select coalesce(json_agg(x), '[]') from ({each}) x)" for name, each in parts.items())
     return f"with known as materialized ({known}) select json_build_object({', '.join(lists)})"

@@ -78,10 +78,16 @@ DETAILS = f"select {DETAIL_COLUMNS} from {DETAIL_TABLES} where {OWN}"
 # Dates of one series can have other owners, after their event type was taken over, and other hosts.
 SAME_HANDS = """($2::uuid is null or b.host_id = $2) and ($3::uuid is null or b.host_id = $3
     or exists (select from booking_hosts h where h.booking_id = b.id and h.user_id = $3))"""
-WITH_HOST = f"""
+
+
+def _write_with_host(condition: str) -> str:
+    return f"""
 select {DETAIL_COLUMNS}, u.name as host_name, coalesce('team/' || t.slug, u.username) as host_username,
     coalesce(t.zone, u.zone) as host_zone
-from {DETAIL_TABLES} join users u on u.id = b.host_id left join teams t on t.id = e.team_id where {OWN}"""
+from {DETAIL_TABLES} join users u on u.id = b.host_id left join teams t on t.id = e.team_id where {condition}"""
+
+
+WITH_HOST = _write_with_host(OWN)
 # Everybody locks the host first, or the event type of a team, and then the booking: in different orders, two
 # transactions would deadlock. That lock has a statement of its own: one that waits goes on with the owner from before,
 # and would find no booking of an event type that somebody has taken over meanwhile.
@@ -91,7 +97,7 @@ where b.id = $1"""
 LOCKED = f"{DETAILS} for no key update of b"
 PENDING = "b.id = $1 and b.status = 'PENDING_PAYMENT'"
 LOCKED_PENDING = f"select {DETAIL_COLUMNS} from {DETAIL_TABLES} where {PENDING} for no key update of b"
-PENDING_WITH_HOST = WITH_HOST.replace(OWN, PENDING)
+PENDING_WITH_HOST = _write_with_host(PENDING)
 
 # The history stays even after its events are deleted.
 HISTORY = """

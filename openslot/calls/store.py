@@ -4,7 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from openslot.calls.models import Call, CallDirection, CallStatus, KnownCall
-from openslot.contacts.store import NAMED_BY_PHONE, OF_PERSON, fold_person
+from openslot.contacts.store import fold_person, write_named_by_phone, write_of_person
 from openslot.core.db import Db, count_of
 from openslot.core.moments import Span
 from openslot.core.query_plans import custom_plans
@@ -69,18 +69,23 @@ async def delete_call(db: Db, owner_id: UUID, call_id: UUID) -> bool:
     return count_of(await db.execute(statement, owner_id, call_id)) == 1
 
 
-CONTACT = NAMED_BY_PHONE.format(phone="c.caller_phone")
+CONTACT = write_named_by_phone("c.caller_phone")
 KNOWN = Rows(KnownCall, "calls c", spread={"call": ""}, computed={"contact": CONTACT})
-LIST = f"""
+
+
+def _write_list(of_person: str) -> str:
+    return f"""
 with found as not materialized (
     select * from calls f where owner_id = $1 and status is not null and ($2::text is null or status = $2)
         and ($3::text is null or direction = $3)
         and started_at >= coalesce($4::timestamptz, '-infinity') and started_at < coalesce($5::timestamptz, 'infinity')
-        and {{of_person}})
+        and {of_person})
 select t.total, {KNOWN.columns}
 from (select count(*) as total from found) t
 left join (select * from found order by started_at desc, id desc limit $6 offset $7) c on true
 order by c.started_at desc, c.id desc"""
+
+
 FIND = f"""
 select {KNOWN.columns}
 from calls c where c.owner_id = $1 and c.id = $2 and c.status is not null"""
@@ -104,9 +109,9 @@ async def list_calls(
     if phone is not None:
         of_person, asked = "f.caller_phone = $8", (*asked, phone)
     elif search:
-        of_person = OF_PERSON.format(phone="f.caller_phone", text="$8", digits="$9")
+        of_person = write_of_person("f.caller_phone", text="$8", digits="$9")
         asked = (*asked, *fold_person(search))
-    rows = await db.fetch(LIST.format(of_person=of_person), *asked)
+    rows = await db.fetch(_write_list(of_person), *asked)
     return [KNOWN.read(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 

@@ -16,6 +16,7 @@ from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.progress import progress
 from openslot.core.work import Runtime, Work
+from openslot.i18n import say
 from openslot.integrations.calendars import booking_events, channels
 from openslot.integrations.calendars import host_changes as missing_events
 from openslot.integrations.calendars import operations as calendars
@@ -197,7 +198,15 @@ def _answer(connection: CalendarConnection, *, unread: list[CalendarConnection] 
 def _answer_all(found: list[CalendarConnection], *, unread: list[CalendarConnection] | None = None) -> Answer:
     """List connections; with a warning and exit code 1 for those that another process is still reading."""
     rows = [
-        (each.id, each.label, calendar.name, calendar.is_busy, calendar.receives, each.synced_at, each.last_error)
+        (
+            each.id,
+            each.label,
+            calendar.name,
+            calendar.is_busy,
+            calendar.receives,
+            each.synced_at,
+            say(each.last_error or ""),
+        )
         for each in found
         for calendar in each.calendars
     ]

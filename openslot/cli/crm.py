@@ -16,6 +16,7 @@ from openslot.core.work import Runtime, Work
 from openslot.crm import operations
 from openslot.crm.models import CrmConnection, CrmWanted
 from openslot.crm.ports import CrmVendor
+from openslot.i18n import say
 from openslot.integrations.crm.vendors import VENDORS
 
 app = group("CRMs of users.")
@@ -76,7 +77,9 @@ async def list_crms(
     """List connected CRMs and how they stand."""
     owner = await accounts.get_user_by_email(work, user) if user else None
     found = await operations.list_connections(work, owner)
-    rows = [(each.id, each.vendor, each.label, each.standing, each.last_error, each.owner_id) for each in found]
+    rows = [
+        (each.id, each.vendor, each.label, each.standing, say(each.last_error or ""), each.owner_id) for each in found
+    ]
     columns = ("Id", "Kind", "Account", "State", "Last error", "User")
     return Answer({"crms": [_shape(each) for each in found]}, TableRows(columns, rows, "No CRMs."))
 

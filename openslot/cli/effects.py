@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows, pick
@@ -13,6 +14,7 @@ from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.revivals import Revival, RevivalVerdict, revive_effects
 from openslot.core.work import Runtime, Work
+from openslot.i18n import say
 from openslot.jobs.health import UnfinishedState, list_unfinished
 
 app = group("Effects that are not finished.")
@@ -25,7 +27,10 @@ async def list_effects(
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100,
 ) -> Answer:
     """List effects that are not finished, newest first."""
-    found = await list_unfinished(work.db, state, limit=limit)
+    found = [
+        replace(each, last_error=say(each.last_error) if each.last_error else None)
+        for each in await list_unfinished(work.db, state, limit=limit)
+    ]
     rows = [(e.id, e.reaction, e.target or e.key, e.state, e.attempts, e.next_try_at, e.last_error) for e in found]
     columns = ("Id", "Reaction", "Target or key", "State", "Tries", "Due", "Last error")
     shown = [pick(effect, "id reaction target key state attempts next_try_at last_error") for effect in found]
@@ -49,13 +54,13 @@ async def retry_effects(
         "revived": verdicts[RevivalVerdict.QUEUED],
         "skipped": verdicts[RevivalVerdict.SKIPPED],
         "left": verdicts[RevivalVerdict.LEFT],
-        "reasons": Counter(revival.reason for revival in revivals if revival.reason is not None),
+        "reasons": Counter(revival.reason.said for revival in revivals if revival.reason is not None),
     }
     return Answer(shown, "\n".join(_describe(revivals)))
 
 
 def _describe(revivals: list[Revival]) -> Iterator[str]:
-    by_outcome = Counter((revival.verdict, revival.reason) for revival in revivals)
+    by_outcome = Counter((revival.verdict, revival.reason and revival.reason.said) for revival in revivals)
     yield f"{_effects(by_outcome.pop((RevivalVerdict.QUEUED, None), 0))} will be tried again."
     for (verdict, reason), count in by_outcome.items():
         left = "left as they are" if count > 1 else "left as it is"

@@ -20,6 +20,7 @@ from openslot.core.ids import parse_id
 from openslot.core.work import Runtime, Work
 from openslot.flags import switches
 from openslot.flags.models import ALL, ChannelStatus, DroppedMessage
+from openslot.i18n import say
 from openslot.messaging import connecting, host_numbers
 from openslot.messaging.connecting import NumberOwner, NumberWanted
 from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
@@ -131,7 +132,7 @@ async def list_numbers(work: Work) -> Answer:
     names = "id provider channel number account user_id organization_id can_cancel countries last_error connected_at"
     columns = ("Id", "Channel", "Number", "Provider", "Account", "C cancels", "Fault")
     rows = [
-        (each.id, each.channel, each.number, each.provider, each.account, each.can_cancel, each.last_error or "")
+        (each.id, each.channel, each.number, each.provider, each.account, each.can_cancel, say(each.last_error or ""))
         for each in found
     ]
     return Answer(
@@ -196,7 +197,7 @@ def _answer(found: list[ChannelStatus], dropped: list[DroppedMessage] | None = N
                 "heldAt": each.held_at,
                 "droppedAt": each.dropped_at,
                 "failed": each.has_failed,
-                "reason": each.reason,
+                "reason": say(each.reason),
             }
             for each in dropped
         ]

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from openslot.core.times import iso
+from openslot.i18n import say
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts")]
 
@@ -38,9 +39,14 @@ class Answer(Struct, frozen=True):
     exit_code: int = 0
 
 
+# What is kept as a code, and said in English.
+REASONS = {"error", "last_error", "state_reason"}
+
+
 def pick(noun: object, names: str, **others: object) -> dict[str, object]:
     """Shape a noun for scripts: these fields of it, and others, named as in the REST API."""
     fields = {name: getattr(noun, name) for name in names.split()} | others
+    fields |= {name: say(kept) for name, kept in fields.items() if name in REASONS and isinstance(kept, str)}
     return {_camel(name): value for name, value in fields.items()}
 
 

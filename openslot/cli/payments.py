@@ -20,7 +20,7 @@ from openslot.core.ids import parse_id
 from openslot.core.work import Runtime, Work
 from openslot.payments import connecting, words
 from openslot.payments import operations as payments
-from openslot.payments.connecting import AccountOwner
+from openslot.payments.connecting import AccountOwner, CheckedAccount, Replacement
 from openslot.payments.connections import notice_url
 from openslot.payments.models import (
     ConnectionWanted,
@@ -62,14 +62,21 @@ async def connect_account(
             "--notice-secret", help="Signing secret of an endpoint that you have registered in Stripe by hand"
         ),
     ] = None,
+    is_agreed: Annotated[bool, typer.Option("--yes", help="Do not ask before another account is replaced")] = False,
 ) -> Answer:
-    """Connect a Stripe account, or give a connected one another key; prints where Stripe sends its notices."""
+    """Connect a Stripe account, or give a connected one another key; prints where Stripe sends its notices.
+
+    Asks first if another account is connected, whose place it takes.
+    """
     if not key_stdin:
         raise Invalid("Specify --key-stdin and pass the key on standard input")
     work = runtime.work(OPERATOR)
     owner = await _find_owner(work, user, organization)
     wanted = ConnectionWanted(key=sys.stdin.readline().strip(), notice_secret=notice_secret)
     account = await connecting.check_account(work, owner, wanted)
+    if account.known is not None and account.replacement is not None and not is_agreed:
+        question = _ask(owner, account, account.known, account.replacement)
+        typer.confirm(question, abort=True, err=True)
     async with work.transaction():
         connection = await connecting.connect(work, owner, account)
         await _log(work, owner, ChangeAction.PAYMENTS_CONNECTED, connection)
@@ -176,6 +183,18 @@ async def _find_owner(work: Work, user: str | None, organization: str | None) ->
     if user is not None:
         return await accounts.get_user_by_email(work, user)
     return await organizations.get_organization(work, organization or "")
+
+
+def _ask(owner: AccountOwner, account: CheckedAccount, known: PaymentConnection, replacement: Replacement) -> str:
+    """Say what the page says before another account is replaced."""
+    count, owners = replacement.following.event_types, replacement.following.owners
+    members = f", of {owners} members, who are told by email" if count and isinstance(owner, Organization) else ""
+    return (
+        f"{account.name} ({account.found.mode} mode) takes the place of {connecting.name_account(known)} "
+        f"({known.mode} mode).\nEvent types that will name the new account: {count}{members}.\n"
+        "What was paid to the old account can then be refunded only in Stripe. "
+        f"Upcoming bookings that are paid: {replacement.upcoming}.\nReplace the payment account?"
+    )
 
 
 async def _log(work: Work, owner: AccountOwner, action: ChangeAction, connection: PaymentConnection) -> None:

@@ -12,6 +12,7 @@ from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.moments import read_span
 from openslot.core.work import Work
+from openslot.i18n import say
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import Endpoint, EndpointChanges, EndpointRef, EndpointWanted, LoggedDelivery, Replay
 
@@ -43,7 +44,9 @@ async def list_endpoints(
     """List endpoints with their state, oldest first."""
     owner = await accounts.get_user_by_email(work, user) if user else None
     found = await webhooks.list_endpoints(work, owner)
-    rows = [(e.id, e.url, ", ".join(e.events) or "all", e.state, e.state_reason, e.failing_since) for e in found]
+    rows = [
+        (e.id, e.url, ", ".join(e.events) or "all", e.state, say(e.state_reason or ""), e.failing_since) for e in found
+    ]
     columns = ("Id", "URL", "Events", "State", "Reason", "Failing since")
     nothing = "No endpoints yet. Add one: openslot webhook add --user EMAIL --url URL"
     return Answer({"webhooks": [shape(endpoint) for endpoint in found]}, TableRows(columns, rows, nothing))
@@ -121,7 +124,7 @@ async def list_deliveries(
     ref = EndpointRef(parse_id(endpoint_id))
     found, total = await webhooks.list_attempts(work, ref, only_failed=failed, page=page, limit=limit)
     tried = [(each.attempt, each.event_type) for each in found]
-    rows = [(a.id, a.at, event_type, a.attempt, a.status, a.duration_ms, a.error) for a, event_type in tried]
+    rows = [(a.id, a.at, event_type, a.attempt, a.status, a.duration_ms, say(a.error or "")) for a, event_type in tried]
     columns = ("Id", "At", "Event", "Try", "Status", "ms", "Error")
     none = "No delivery has failed." if failed else "Nothing was sent yet."
     nothing = f"Page {page} is empty; there are {total} deliveries." if total else none
@@ -167,7 +170,7 @@ def _shape_attempt(logged: LoggedDelivery) -> dict[str, object]:
 
 
 def _answer(endpoint: Endpoint) -> Answer:
-    because = f" ({endpoint.state_reason})" if endpoint.state_reason else ""
+    because = f" ({say(endpoint.state_reason)})" if endpoint.state_reason else ""
     events = ", ".join(endpoint.events) or "all events"
     return Answer(shape(endpoint), f"{endpoint.id}: {endpoint.url}, {events}, {endpoint.state}{because}")
 

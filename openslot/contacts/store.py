@@ -24,9 +24,13 @@ CHANGEABLE = CONTACTS.stored.without("id", "owner_id", "created_at")
 
 COUNT = "(select count(*) from bookings b where b.contact_id = c.id and b.status = 'CONFIRMED')"
 COUNTED = Rows(CountedContact, "contacts c", prefix="c_", spread={"contact": ""}, computed={"meeting_count": COUNT})
-MEETING = (
-    "(select {which}(b.starts_at) from bookings b where b.contact_id = c.id and b.status = 'CONFIRMED' and {when})"
-)
+
+
+def _write_meeting(which: str, when: str) -> str:
+    met = "b.contact_id = c.id and b.status = 'CONFIRMED'"
+    return f"(select {which}(b.starts_at) from bookings b where {met} and {when})"
+
+
 ENTRIES = Rows(
     ContactEntry,
     "contacts c",
@@ -34,16 +38,21 @@ ENTRIES = Rows(
     spread={"contact": ""},
     computed={
         "meeting_count": COUNT,
-        "last_met_at": MEETING.format(which="max", when="b.ends_at <= $4"),
-        "next_meeting_at": MEETING.format(which="min", when="b.ends_at > $4"),
+        "last_met_at": _write_meeting("max", "b.ends_at <= $4"),
+        "next_meeting_at": _write_meeting("min", "b.ends_at > $4"),
     },
 )
-MEETINGS = """(
+
+
+def _write_meetings(which: str, order: str) -> str:
+    return f"""(
     select coalesce(json_agg(m), '[]') from (
         select b.id, b.starts_at, b.ends_at, b.status,
             e.id as event_type_id, e.name as event_type_name, e.slug as event_type_slug
         from bookings b join event_types e on e.id = b.event_type_id
         where b.contact_id = c.id and {which} order by b.starts_at {order}, b.id {order} limit $4) m)"""
+
+
 KNOWN = Rows(
     KnownContact,
     "contacts c",
@@ -51,36 +60,54 @@ KNOWN = Rows(
     spread={"contact": ""},
     computed={
         "meeting_count": COUNT,
-        "upcoming": MEETINGS.format(which="b.status = 'CONFIRMED' and b.ends_at > $3", order="asc"),
-        "past": MEETINGS.format(which="b.status in ('CONFIRMED', 'CANCELLED') and b.ends_at <= $3", order="desc"),
+        "upcoming": _write_meetings("b.status = 'CONFIRMED' and b.ends_at > $3", "asc"),
+        "past": _write_meetings("b.status in ('CONFIRMED', 'CANCELLED') and b.ends_at <= $3", "desc"),
     },
 )
 
+
 # The total decides whether there is a page to look for.
-LIST = """
+def _write_list(columns: str, sort: ContactSort, match: str) -> str:
+    _, order = ORDERS[sort]
+    return f"""
 select {columns}, t.total
 from (select count(*) as total from contacts where owner_id = $1 and {match}) t
 left join lateral (
-    select * from contacts x where owner_id = $1 and {match} and t.total > $3 order by {inner} limit $2 offset $3
+    select * from contacts x where owner_id = $1 and {match} and t.total > $3 order by {order("x")} limit $2 offset $3
 ) c on true
-order by {outer}"""
-BY_GRAMS = """
+order by {order("c")}"""
+
+
+def write_by_grams(grams: str) -> str:
+    """Write the condition on an owner `$1` that their contacts have the trigrams of a text."""
+    return f"""
 contact_grams(owner_id, search_text) @> array(select contact_gram($1, gram) from unnest({grams}::text[]) gram)"""
+
+
 # The trigrams already include the owner; `is true` keeps the planner, which can't know how many contacts this owner
 # has, from scanning all of them.
-SEARCH = """
+def _write_search(columns: str, sort: ContactSort, match: str, *, grams: str) -> str:
+    sorted_by, order = ORDERS[sort]
+    return f"""
 with found as materialized (
     select id, {sorted_by} from contacts
-    where {by_grams}
+    where {write_by_grams(grams)}
       and {match} and (owner_id = $1) is true
-), page as (select id from found x order by {inner} limit $2 offset $3)
+), page as (select id from found x order by {order("x")} limit $2 offset $3)
 select {columns}, t.total
 from (select count(*) as total from found) t left join (page join contacts c using (id)) on true
-order by {outer}"""
-ORDERS = {
-    ContactSort.NEWEST: ("created_at", "{c}.created_at desc, {c}.id desc"),
-    ContactSort.NAME: ("search_text", "left({c}.search_text, 100), {c}.id"),
-}
+order by {order("c")}"""
+
+
+def _by_newest(c: str) -> str:
+    return f"{c}.created_at desc, {c}.id desc"
+
+
+def _by_name(c: str) -> str:
+    return f"left({c}.search_text, 100), {c}.id"
+
+
+ORDERS = {ContactSort.NEWEST: ("created_at", _by_newest), ContactSort.NAME: ("search_text", _by_name)}
 
 INSERT = f"{CONTACTS.insert('search_text')} on conflict (owner_id, lower(email)) do nothing returning id"
 
@@ -177,25 +204,26 @@ async def _fetch_page(db: Db, columns: str, asked: tuple[object, ...], *, search
 @cache
 def _write_page(columns: str, sort: ContactSort, *, first: int, given: int) -> str:
     """Write a page of contacts: all, those with a short text in them, or those that trigrams lead to."""
-    sorted_by, order = ORDERS[sort]
-    return (SEARCH if given == 2 else LIST).format(
-        columns=columns,
-        match=f"strpos(search_text, ${first}) > 0" if given else "true",
-        by_grams=BY_GRAMS.format(grams=f"${first + 1}"),
-        sorted_by=sorted_by,
-        inner=order.format(c="x"),
-        outer=order.format(c="c"),
-    )
+    match = f"strpos(search_text, ${first}) > 0" if given else "true"
+    if given == 2:
+        return _write_search(columns, sort, match, grams=f"${first + 1}")
+    return _write_list(columns, sort, match)
 
 
-# A `NamedContact` in a row of the owner `$1` that has a phone number: of several, the one known longest.
-NAMED_BY_PHONE = """(
+def write_named_by_phone(phone: str) -> str:
+    """Write a `NamedContact` in a row of the owner `$1` that has a phone number: of several, the one known longest."""
+    return f"""(
     select json_build_object('id', k.id, 'name', k.name) from contacts k
     where k.owner_id = $1 and k.phone = {phone} order by k.created_at, k.id limit 1)"""
-# A condition on a row of the owner `$1` that has a phone number.
-OF_PERSON = """(strpos({phone}, {digits}) > 0 or {phone} in (
+
+
+def write_of_person(phone: str, *, text: str, digits: str) -> str:
+    """Write a condition on a row of the owner `$1` that has a phone number."""
+    return f"""(strpos({phone}, {digits}) > 0 or {phone} in (
     select k.phone from contacts k
     where k.owner_id = $1 and k.phone is not null and strpos(k.search_text, {text}) > 0))"""
+
+
 _NUMBER = re.compile(r"\+?[0-9 ()./\-]{2,}")
 
 

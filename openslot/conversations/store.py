@@ -5,7 +5,7 @@ from uuid import UUID
 
 import msgspec
 
-from openslot.contacts.store import NAMED_BY_PHONE, OF_PERSON, fold_person
+from openslot.contacts.store import fold_person, write_named_by_phone, write_of_person
 from openslot.conversations.models import Channel, Conversation, Message, MessageStatus
 from openslot.core.db import Db, Row, count_of
 from openslot.core.moments import Span
@@ -13,15 +13,20 @@ from openslot.core.query_plans import custom_plans
 from openslot.core.rows import Rows
 
 NEWEST = 50
-CONTACT = NAMED_BY_PHONE.format(phone="c.contact_phone")
+CONTACT = write_named_by_phone("c.contact_phone")
 CONVERSATIONS = Rows(
     Conversation, "conversations c", computed={"contact": CONTACT}, given={"messages", "unread_count", "version"}
 )
 MESSAGE_ROWS = Rows(Message, "messages", given={"files"})
-MESSAGES = """(
+
+
+def _write_messages(columns: str, *, limit: str, offset: str) -> str:
+    return f"""(
     select coalesce(json_agg(m order by m.at, m.id), '[]') from (
         select {columns} from messages where conversation_id = c.id
         order by at desc, id desc limit {limit} offset {offset}) m) as messages"""
+
+
 WITH_FILES = """*, (
     select coalesce(json_agg(json_build_object('position', f.position, 'content_type', f.content_type)
         order by f.position), '[]')
@@ -48,7 +53,7 @@ async def list_conversations(
             select * from conversations where owner_id = $1 and {of_phone}
                 and last_message_at >= coalesce($3::timestamptz, '-infinity')
                 and last_message_at < coalesce($4::timestamptz, 'infinity'))
-        select t.total, {CONVERSATIONS.columns}, {MESSAGES.format(columns="*", limit="$7", offset=0)}
+        select t.total, {CONVERSATIONS.columns}, {_write_messages("*", limit="$7", offset="0")}
         from (select count(*) as total from found) t
         left join (select * from found order by last_message_at desc, id desc limit $5 offset $6) c on true
         order by c.last_message_at desc, c.id desc"""
@@ -129,17 +134,20 @@ async def delete_thread(db: Db, owner_id: UUID, conversation_id: UUID) -> bool:
     return count_of(await db.execute(statement, owner_id, conversation_id)) == 1
 
 
-LIST = f"""
+def _write_list(of_person: str) -> str:
+    return f"""
 with found as not materialized (
     select * from conversations f where owner_id = $1 and ($2::text is null or channel = $2)
         and last_message_at >= coalesce($3::timestamptz, '-infinity')
-        and last_message_at < coalesce($4::timestamptz, 'infinity') and {{of_person}})
-select t.total, {CONVERSATIONS.columns}, {UNREAD_COUNT}, {MESSAGES.format(columns="*", limit=1, offset=0)}
+        and last_message_at < coalesce($4::timestamptz, 'infinity') and {of_person})
+select t.total, {CONVERSATIONS.columns}, {UNREAD_COUNT}, {_write_messages("*", limit="1", offset="0")}
 from (select count(*) as total from found) t
 left join (select * from found order by last_message_at desc, id desc limit $5 offset $6) c on true
 order by c.last_message_at desc, c.id desc"""
+
+
 FIND = f"""
-select {CONVERSATIONS.columns}, {VERSION}, {MESSAGES.format(columns=WITH_FILES, limit="$3", offset="$4")}
+select {CONVERSATIONS.columns}, {VERSION}, {_write_messages(WITH_FILES, limit="$3", offset="$4")}
 from conversations c where c.owner_id = $1 and c.id = $2"""
 
 
@@ -149,10 +157,10 @@ async def list_threads(
 ) -> tuple[list[Conversation], int]:
     asked = (owner_id, channel, span.starts_at, span.ends_before, limit, offset)
     if search:
-        statement = LIST.format(of_person=OF_PERSON.format(phone="f.contact_phone", text="$7", digits="$8"))
+        statement = _write_list(write_of_person("f.contact_phone", text="$7", digits="$8"))
         rows = await db.fetch(statement, *asked, *fold_person(search))
     else:
-        rows = await db.fetch(LIST.format(of_person="true"), *asked)
+        rows = await db.fetch(_write_list("true"), *asked)
     return [_to_conversation(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 

@@ -12,6 +12,7 @@ from openslot.core.db import Db, Row, count_of
 from openslot.core.events import WAKE, Cause, Change, Effect
 from openslot.core.ids import new_id
 from openslot.core.queue_order import DUE, WALKED_TO, Ring
+from openslot.i18n import Reason
 
 # Workers also look without being woken, so what is due later than this needs no notice.
 LOOK_EVERY = timedelta(seconds=5)
@@ -92,10 +93,11 @@ with running as materialized (
 )
 select f.id, f.round, l.unfinished from finished f left join left_lanes l on l.lane = f.lane"""
 
+REPLACED = Reason("effects.replaced", "a newer change replaced it", said="a newer change took its place")
 # A calendar needs only the newest state: with `collapses`, older effects that are waiting are skipped.
-COLLAPSE = """
+COLLAPSE = f"""
 with passed as (
-    update effects set state = 'skipped', finished_at = $2, last_error = 'a newer change took its place'
+    update effects set state = 'skipped', finished_at = $2, last_error = '{REPLACED.kept}'
     where lane = $1 and state = 'waiting'
       and no < (select max(no) from effects where lane = $1 and state = 'waiting')
     returning id
@@ -259,7 +261,7 @@ def replay_lane(lane: str) -> str:
     return f"{lane}:replay"
 
 
-REPLANNED = "it was planned anew"
+REPLANNED = Reason("effects.replanned", "a newer change replaced it", said="it was planned anew")
 
 # A waiting effect is moved, a running one gets no attempt after this one, and a dead one is skipped and replaced. Each
 # row is read again under its own lock: a worker starts it before or after that, and the round tells which. What waited
@@ -268,8 +270,9 @@ PLAN = f"""
 with found as (
     update effects e set
         state = case state when 'dead' then 'skipped' else state end,
-        superseded = case state when 'running' then '{REPLANNED}' end,
-        last_error = case state when 'dead' then left(concat_ws('; it had failed: ', '{REPLANNED}', last_error), 1000)
+        superseded = case state when 'running' then '{REPLANNED.kept}' end,
+        last_error = case state when 'dead' then
+            left(concat_ws('; it had failed: ', '{REPLANNED.kept}', last_error), 1000)
             when 'running' then last_error end,
         round = round + (state = 'queued')::int,
         yields = yields and state <> 'queued',
@@ -338,14 +341,14 @@ async def move_planned(db: Db, reaction: str, key: str, *, due_at: datetime, now
     return bool(count_of(await db.execute(MOVE, reaction, key, due_at, now)))
 
 
-def drop_effect(reaction: str, key: str, *, reason: str, now: datetime) -> Change:
+def drop_effect(reaction: str, key: str, *, reason: Reason, now: datetime) -> Change:
     """Cancel an effect if it waits under this key; a running attempt is not repeated."""
-    return Change(DROP, (reaction, key, reason, now))
+    return Change(DROP, (reaction, key, reason.kept, now))
 
 
-async def drop_planned(db: Db, reaction: str, key: str, *, reason: str, now: datetime) -> bool:
+async def drop_planned(db: Db, reaction: str, key: str, *, reason: Reason, now: datetime) -> bool:
     """Cancel an effect; return False if none waits under this key, in which case a running attempt is not repeated."""
-    rows = await db.fetch(DROP, reaction, key, reason, now)
+    rows = await db.fetch(DROP, reaction, key, reason.kept, now)
     return any(row["state"] == "skipped" for row in rows)
 
 

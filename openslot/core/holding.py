@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from openslot.core.db import Db, count_of
 from openslot.core.events import WAKE, Effect
+from openslot.i18n import Reason
 
 # Nothing is to be seen before the channel is resumed; a look a day mends what nobody has released.
 LOOK_AGAIN_AFTER = timedelta(days=1)
@@ -54,14 +55,28 @@ delete from held_effects where effect_id = any(array(
     select h.effect_id from held_effects h join effects e on e.id = h.effect_id where e.state = 'done' limit $1))"""
 
 
-def name_stop(channel: str) -> str:
+STOPPED = {
+    "email": Reason(
+        "stopped.email",
+        "the administrator has stopped emails; it will be sent later",
+        said="outgoing messages are stopped: email",
+    )
+}
+STOPPED_MESSAGES = Reason(
+    "stopped.messages",
+    "the administrator has stopped messages; it will be sent later",
+    said="outgoing messages are stopped: %(channel)s",
+)
+
+
+def name_stop(channel: str) -> Reason:
     """Say why an effect waits."""
-    return f"outgoing messages are stopped: {channel}"
+    return STOPPED.get(channel) or STOPPED_MESSAGES.fill(channel=channel)
 
 
 async def hold_effect(db: Db, effect: Effect, channel: str, *, now: datetime) -> bool:
     """Let an effect wait until its channel is resumed; return False if that has happened: it is due at once."""
-    arguments = (effect.id, effect.round, channel, now, LOOK_AGAIN_AFTER, name_stop(channel))
+    arguments = (effect.id, effect.round, channel, now, LOOK_AGAIN_AFTER, name_stop(channel).kept)
     return bool(await db.fetchval(HOLD, *arguments))
 
 

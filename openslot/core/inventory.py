@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import asyncpg
 from msgspec import Struct
 
-from openslot.core.migrate import checksum, known_migrations
+from openslot.core.migrate import checksum, former_migrations, known_migrations
 
 LEDGER = ("table", "migrations")
 
@@ -87,7 +87,7 @@ async def read_inventory(connection: asyncpg.Connection) -> Inventory:
 
 def known_objects(applied: Iterable[str]) -> set[tuple[str, str]]:
     """List what these migrations create, together with the table that records them."""
-    known = known_migrations()
+    known = former_migrations() | known_migrations()
     scripts = [known[name] for name in applied]
     if not scripts:
         return set()
@@ -104,6 +104,6 @@ async def _read_ledger(connection: asyncpg.Connection) -> list[str]:
         rows = await connection.fetch("select name::text, checksum::text from public.migrations")
     except (asyncpg.UndefinedColumnError, asyncpg.InsufficientPrivilegeError):
         return []
-    known = known_migrations()
+    known = former_migrations() | known_migrations()
     is_ours = all(row["name"] in known and row["checksum"] == checksum(known[row["name"]]) for row in rows)
     return [row["name"] for row in rows] if is_ours else []

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 import asyncpg
 import structlog
@@ -195,6 +196,10 @@ create table if not exists migrations (
     name text primary key, checksum text not null, applied_at timestamptz not null default now()
 )"""
 APPLIED = "insert into migrations (name, checksum) values ($1, $2)"
+# How the files of the baseline begin, and the first file of the one before it, with which an older database began.
+BASELINE = "0.2.0_"
+FORMER_BEGINNING = "0001_baseline_core.sql"
+OF_ANY_BASELINE = re.compile(r"\d+\.\d+\.\d+_")
 # The first line of a migration whose statements run one by one outside of a transaction and can all be repeated.
 NO_TRANSACTION = "-- openslot: no transaction"
 
@@ -202,9 +207,26 @@ log = structlog.get_logger()
 
 
 def known_migrations() -> dict[str, str]:
-    """Return every migration of this version, name to SQL, in order."""
-    found = (file for file in files("openslot.migrations").iterdir() if file.name.endswith(".sql"))
+    """Return what an empty database reads, name to SQL, in order: the baseline, and every later migration."""
+    return _read_folder(files("openslot.migrations"))
+
+
+def former_migrations() -> dict[str, str]:
+    """Return what a database that began with 0.1.0 reads in place of the baseline, and has the same schema then."""
+    return _read_folder(files("openslot.migrations") / "from_0_1_0")
+
+
+def _read_folder(folder: Traversable) -> dict[str, str]:
+    found = (file for file in folder.iterdir() if file.name.endswith(".sql"))
     return {file.name: file.read_text("utf-8") for file in sorted(found, key=lambda file: file.name)}
+
+
+def choose_migrations(applied: Collection[str], known: Mapping[str, str] | None = None) -> Mapping[str, str]:
+    """Return the migrations, of those that a version knows, for a database that has applied these."""
+    known = known_migrations() if known is None else known
+    if FORMER_BEGINNING not in applied or FORMER_BEGINNING in known:
+        return known
+    return former_migrations() | {name: sql for name, sql in known.items() if not name.startswith(BASELINE)}
 
 
 def checksum(sql: str) -> str:
@@ -216,7 +238,6 @@ async def migrate(
     url: str, known: Mapping[str, str] | None = None, *, retries: LockRetries = LOCK_RETRIES
 ) -> list[str]:
     """Apply missing migrations, one process at a time, and return their names; leave a newer database unchanged."""
-    known = known_migrations() if known is None else known
     connection = await connect(url, timezone="UTC")
     try:
         missing = await missing_migrations(connection, known)
@@ -233,8 +254,8 @@ async def migrate(
 
 async def missing_migrations(connection: asyncpg.Connection, known: Mapping[str, str] | None = None) -> list[str]:
     """List the migrations that the database does not have yet; raise an error if an applied one was edited."""
-    known = known_migrations() if known is None else known
     applied = await _read_ledger(connection)
+    known = choose_migrations(applied, known)
     check_baseline("database", applied, known)
     for name, sql in known.items():
         if applied.get(name, checksum(sql)) != checksum(sql):
@@ -245,19 +266,24 @@ async def missing_migrations(connection: asyncpg.Connection, known: Mapping[str,
 
 
 def check_baseline(thing: str, applied: Collection[str], known: Mapping[str, str]) -> None:
-    """Refuse what has migrations, but not the first one of the baseline: it was made before there was one."""
-    if applied and next(iter(known)) not in applied:
+    """Refuse what has migrations, but not the first one of a baseline that is known."""
+    if not applied or next(iter(known)) in applied:
+        return
+    if any(OF_ANY_BASELINE.match(name) for name in applied):
         raise StartupError(
-            f"The {thing} is from before the release of Openslot 0.1.0 and can't be upgraded: export each account's "
-            "data with the version that created it (/settings/data), then start this version with an empty data "
-            "directory (--data-dir) or an empty database (--database-url); nothing was changed."
+            f"The {thing} was created by a newer version of Openslot. Upgrade first; nothing was changed."
         )
+    raise StartupError(
+        f"The {thing} is from before the release of Openslot 0.1.0 and can't be upgraded: export each account's data "
+        "with the version that created it (/settings/data), then start this version with an empty data directory "
+        "(--data-dir) or an empty database (--database-url); nothing was changed."
+    )
 
 
 async def ahead_migrations(connection: asyncpg.Connection, known: Mapping[str, str] | None = None) -> list[str]:
     """List the migrations of the database that this version does not know: a newer version has applied them."""
-    known = known_migrations() if known is None else known
-    return sorted((await _read_ledger(connection)).keys() - known.keys())
+    applied = await _read_ledger(connection)
+    return sorted(applied.keys() - choose_migrations(applied, known).keys())
 
 
 def describe_ahead(ahead: Sequence[str]) -> str:
@@ -291,8 +317,11 @@ async def _take_turn(connection: asyncpg.Connection) -> None:
         await asyncio.sleep(LOOK_EVERY)
 
 
-async def _apply_missing(connection: asyncpg.Connection, known: Mapping[str, str], retries: LockRetries) -> list[str]:
+async def _apply_missing(
+    connection: asyncpg.Connection, known: Mapping[str, str] | None, retries: LockRetries
+) -> list[str]:
     missing = await missing_migrations(connection, known)
+    known = choose_migrations(await _read_ledger(connection), known)
     await connection.execute("set statement_timeout = 0")
     await connection.execute(LEDGER)
     for name in missing:

@@ -8,10 +8,11 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.core.effects import RELEASE_NEXT, replay_lane
+from openslot.core.effects import RELEASE_NEXT, REPLACED, replay_lane
 from openslot.core.events import WAKE
 from openslot.core.retention import kept_since
 from openslot.core.work import Work
+from openslot.i18n import Reason
 
 UNFINISHED = ("waiting", "queued", "running")
 WITHOUT_LANE = 100
@@ -50,10 +51,13 @@ update effects e set state = 'waiting', round = e.round + 1, finished_at = null,
 from unnest($1::uuid[], $2::interval[]) as w (id, holds_back) where e.id = w.id"""
 JOIN_LANE = "update lanes set unfinished = unfinished + $2 where lane = $1"
 
-DONE_SINCE = "a later change has been carried out already"
-REPLACED = "a newer change took its place"
-TOO_OLD = "its event is older than events are kept"
-UNDER_WAY = "a later change is being carried out at this moment"
+DONE_SINCE = Reason(
+    "effects.done_since",
+    "a later change was already carried out",
+    said="a later change has been carried out already",
+)
+TOO_OLD = Reason("effects.too_old", "it is too old", said="its event is older than events are kept")
+UNDER_WAY = Reason("effects.under_way", "a later change is being carried out at this moment")
 
 
 class RevivalVerdict(StrEnum):
@@ -67,7 +71,7 @@ class Revival(Struct, frozen=True):
 
     effect_id: UUID
     verdict: RevivalVerdict
-    reason: str | None = None
+    reason: Reason | None = None
 
 
 class LaneEntry(Struct, frozen=True, kw_only=True):
@@ -134,8 +138,8 @@ async def revive_in_lane(work: Work, lane: str, effect_ids: Sequence[UUID]) -> l
     collapsing = {reaction.name for reaction in work.runtime.wiring.reactions if reaction.collapses}
     revivals = [judge(each, entries, collapses=each.reaction in collapsing, kept_since=since) for each in dead]
     for revival in revivals:
-        if revival.verdict is RevivalVerdict.SKIPPED:
-            await work.db.execute(SKIP, [revival.effect_id], revival.reason, work.now)
+        if revival.verdict is RevivalVerdict.SKIPPED and revival.reason is not None:
+            await work.db.execute(SKIP, [revival.effect_id], revival.reason.kept, work.now)
     queued = {revival.effect_id for revival in revivals if revival.verdict is RevivalVerdict.QUEUED}
     if queued:
         own = [entry for entry in entries if entry.lane == lane]
@@ -171,7 +175,7 @@ async def _queue_alone(work: Work, effect_ids: Sequence[UUID]) -> list[Revival]:
     since = kept_since(work.runtime.settings, now=work.now)
     queued = await work.db.fetch(QUEUE_ALONE, effect_ids, work.now, since)
     await work.db.execute(f"select {WAKE}")
-    skipped = await work.db.fetch(SKIP, effect_ids, TOO_OLD, work.now)
+    skipped = await work.db.fetch(SKIP, effect_ids, TOO_OLD.kept, work.now)
     return [
         *(Revival(row["id"], RevivalVerdict.QUEUED) for row in queued),
         *(Revival(row["id"], RevivalVerdict.SKIPPED, TOO_OLD) for row in skipped),

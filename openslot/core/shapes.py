@@ -6,13 +6,17 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Generic, TypeVar, Union, cast, get_args, get_origin
 from uuid import UUID
 
-from msgspec import Struct, defstruct
+from msgspec import Meta, Struct, defstruct
 from msgspec.structs import fields
 
 from openslot.core.times import iso
+from openslot.i18n import say
 
 Wire = TypeVar("Wire", bound=Struct)
 FieldOfStruct = tuple[str, Any] | tuple[str, Any, Any]
+
+KeptReason = Annotated[str, Meta(extra={"is_kept": True})]
+"""Somebody's own words, or a reason of ours as `keep` writes it; the wire has it in English."""
 
 # What the API calls what nouns call by other names; also at the end of a longer name.
 _ENDINGS = {"start_time": "starts_at", "end_time": "ends_at", "timezone": "zone"}
@@ -47,7 +51,7 @@ class Shape(Generic[Wire]):
         self.sources = {name: _find_source(name, types, names) for name in self.fields if name not in given}
         """The noun's field of each field that is not given."""
         self.instants = {name for name, source in self.sources.items() if _strip(types.get(source)) is datetime}
-        scope: dict[str, Any] = {"iso": iso}
+        scope: dict[str, Any] = {"iso": iso, "say": say}
         made = _write_shape(wire, noun, "noun", scope, given=given, names=names)
         taken = "".join(f", {name}" for name in given)
         # As in `core/rows.py`: what one would write by hand.
@@ -85,6 +89,8 @@ def _find_source(name: str, types: Mapping[str, Any], names: Mapping[str, str]) 
 
 def _write_value(wire: Any, noun: Any, path: str, scope: dict[str, Any], names: Mapping[str, str]) -> str:
     shown, own = _strip(wire), _strip(noun)
+    if _is_kept(noun):
+        return f"(say({path}) if {path} else {path})"
     if own is shown or own is None:
         return path
     if own is UUID:
@@ -99,6 +105,13 @@ def _write_value(wire: Any, noun: Any, path: str, scope: dict[str, Any], names: 
     else:
         return path
     return f"({value} if {path} is not None else None)" if NoneType in get_args(noun) else value
+
+
+def _is_kept(type_: Any) -> bool:
+    """Tell whether the type is `KeptReason`, or that or None."""
+    if get_origin(type_) in (Union, UnionType):
+        return any(_is_kept(each) for each in get_args(type_))
+    return bool(type_ == KeptReason)
 
 
 def _strip(type_: Any) -> Any:

@@ -33,6 +33,7 @@ from openslot.core.ports import Ports
 from openslot.core.reading import StandbyReader
 from openslot.core.secrets import Cipher, Secrets
 from openslot.core.turns import Batcher, Turns
+from openslot.i18n import Reason
 
 Clock = Callable[[], datetime]
 Item = TypeVar("Item")
@@ -222,7 +223,7 @@ class Work:
         """Change when something planned is due; return False if nothing waits: it has started or was never planned."""
         return await move_planned(self.db, reaction, key, due_at=due_at, now=self.now)
 
-    async def drop_planned(self, reaction: str, key: str, *, reason: str) -> bool:
+    async def drop_planned(self, reaction: str, key: str, *, reason: Reason) -> bool:
         """Cancel something planned; return False if nothing waits. A running attempt is not repeated."""
         return await drop_planned(self.db, reaction, key, reason=reason, now=self.now)
 
@@ -280,7 +281,7 @@ class Done(Struct, frozen=True, kw_only=True):
 class Skipped(Struct, frozen=True):
     """It has lost its meaning; the reason stays on the effect."""
 
-    reason: str
+    reason: Reason
 
 
 class Waits(Struct, frozen=True):
@@ -313,8 +314,9 @@ class TryLater(Exception):
     `answered` says that the other side works and refuses this one thing: others need not wait because of it.
     """
 
-    def __init__(self, message: str, *, after: timedelta | None = None, answered: bool = False) -> None:
-        super().__init__(message)
+    def __init__(self, reason: str, *, after: timedelta | None = None, answered: bool = False) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
         self.after = after
         self.answered = answered
 
@@ -334,8 +336,9 @@ class AskedToWait(TryLater):
 class GiveUp(Exception):
     """It failed in a way that no further try can fix; `answered` as in `TryLater`."""
 
-    def __init__(self, message: str, *, answered: bool = False) -> None:
-        super().__init__(message)
+    def __init__(self, reason: str, *, answered: bool = False) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
         self.answered = answered
 
 

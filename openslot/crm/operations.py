@@ -34,6 +34,7 @@ from openslot.crm.ports import (
 )
 from openslot.crm.rules import MAX_CONNECTIONS
 from openslot.crm.words import EMPTY, NOT_CHECKED, SECRET_REFUSED, TOKEN_REFUSED, UNKNOWN_VENDOR, describe_fault
+from openslot.i18n import keep
 
 SHOWN_FOR = timedelta(days=14)
 MAX_SHOWN = 10
@@ -144,7 +145,7 @@ async def opened(runtime: Runtime, connection: CrmConnection) -> AsyncIterator[C
 
 async def keep_failure(work: Work, connection: CrmConnection, fault: CrmFault) -> None:
     """Write why a CRM can't be used, and tell its owner once; opens a transaction of its own."""
-    reason, is_refused = describe_fault(fault), isinstance(fault, CrmTokenRefused)
+    reason, is_refused = keep(describe_fault(fault)), isinstance(fault, CrmTokenRefused)
     async with work.runtime.transaction(SYSTEM) as inside:
         if is_refused and not await store.keep_refusal(inside.db, connection):
             return
@@ -206,6 +207,7 @@ async def _resume(work: Work, connection: CrmConnection) -> None:
     """Let what waits for a CRM be tried at once, and what was given up because of its secret be tried again."""
     async with work.transaction():
         await hurry(work.db, await store.list_waiting(work.db, connection.id), now=work.now)
-    dead = await store.list_dead_because(work.db, connection.id, str(TOKEN_REFUSED))
+    # 0.1.0 has kept the sentence; it goes in the release after the next.
+    dead = await store.list_dead_because(work.db, connection.id, [TOKEN_REFUSED.kept, TOKEN_REFUSED.said])
     if dead:
         await revive_effects(work, dead)

@@ -56,18 +56,18 @@ async def write(work: Work, effect: Effect) -> Outcome:
     connection_id, booking_id = (UUID(each) for each in (effect.target or "").split("/"))
     target = await store.find_target(work.db, connection_id, booking_id)
     if target is None:
-        return Skipped(str(DISCONNECTED))
+        return Skipped(DISCONNECTED)
     try:
         details = await bookings.get_booking(work, BookingRef(booking_id, None))
     except BookingNotFound:
         # Also one that waits for its payment: it is nobody's meeting yet.
-        return Skipped(str(BOOKING_GONE))
+        return Skipped(BOOKING_GONE)
     if target.connection.is_refused:
-        raise TryLater(str(TOKEN_REFUSED))
+        raise TryLater(TOKEN_REFUSED)
     try:
         meeting_id = await _send(work, effect, target, details)
     except CrmMeetingGone:
-        return Skipped(str(MEETING_GONE))
+        return Skipped(MEETING_GONE)
     except CrmFault as fault:
         raise await _explain(work, target.connection, fault) from None
 

@@ -7,6 +7,7 @@ from openslot.bookings.models import Booking, BookingDetails, Status
 from openslot.bookings.words import list_answers, write_answer
 from openslot.contacts.models import FIELDS_IN_CRM
 from openslot.crm.models import CrmMeeting, CrmPerson, CrmTarget, MeetingOutcome
+from openslot.i18n import say
 
 MAX_CONNECTIONS = 5
 # The first try is made at once: eleven in all, over four days.
@@ -57,6 +58,6 @@ def describe_meeting(details: BookingDetails, target: CrmTarget, *, url: str) ->
         host_name=target.host_name,
         host_email=target.host_email,
         guests=booking.guests,
-        cancel_reason=clean(booking.cancel_reason) if booking.cancel_reason else None,
+        cancel_reason=clean(say(booking.cancel_reason)) if booking.cancel_reason else None,
         changed_at=booking.updated_at,
     )

@@ -47,7 +47,8 @@ select id, round from effects
 where state = 'queued' and reaction = '{WRITE}' and starts_with(target, $1::uuid::text || '/')"""
 DEAD_BECAUSE = f"""
 select id from effects
-where state = 'dead' and reaction = '{WRITE}' and starts_with(target, $1::uuid::text || '/') and last_error = $2"""
+where state = 'dead' and reaction = '{WRITE}' and starts_with(target, $1::uuid::text || '/')
+  and last_error = any($2::text[])"""
 
 
 async def list_of_owner(db: Db, owner_id: UUID) -> list[CrmConnection]:
@@ -121,6 +122,6 @@ async def list_waiting(db: Db, connection_id: UUID) -> list[EffectAttempt]:
     return [EffectAttempt(row["id"], row["round"]) for row in await db.fetch(WAITING, connection_id)]
 
 
-async def list_dead_because(db: Db, connection_id: UUID, reason: str) -> Sequence[UUID]:
-    """List what was given up for a reason."""
-    return [row["id"] for row in await db.fetch(DEAD_BECAUSE, connection_id, reason)]
+async def list_dead_because(db: Db, connection_id: UUID, reasons: list[str]) -> Sequence[UUID]:
+    """List what was given up for one of these reasons."""
+    return [row["id"] for row in await db.fetch(DEAD_BECAUSE, connection_id, reasons)]

@@ -20,6 +20,7 @@ from openslot.core.times import iso
 from openslot.core.work import Wiring, system_clock
 from openslot.doctor.finding import Finding, FindingState, ok, problem, warning
 from openslot.flags.switch_store import list_status
+from openslot.i18n import say
 from openslot.jobs.health import (
     LATE_AFTER,
     count_effects,
@@ -36,7 +37,7 @@ from openslot.teams.ledger_store import count_wrong_credits
 
 CLOCKS_MAY_DIFFER = timedelta(seconds=2)
 CLOCKS_MUST_NOT_DIFFER = timedelta(seconds=30)
-MOST_TOLD = 5
+MAX_TOLD = 5
 
 
 async def look_at_database(chosen: Settings, wiring: Wiring, *, is_asleep: bool) -> list[Finding]:
@@ -216,9 +217,9 @@ async def _look_at_failed_items(connection: asyncpg.Connection) -> Finding:
         return ok("single items", "No job has failed for one of those that it serves.")
     told = "; ".join(
         f"{each.job} for {each.item}, {each.failures} times since {iso(each.first_at)}: {each.error}"
-        for each in await list_failed_items(connection, limit=MOST_TOLD)
+        for each in await list_failed_items(connection, limit=MAX_TOLD)
     )
-    more = sum(counts.values()) - MOST_TOLD
+    more = sum(counts.values()) - MAX_TOLD
     meaning = f"Failed for some, while others went on: {told}{f'; and {more} more' if more > 0 else ''}."
     fix = "Find the error in the log of worker and web; each is tried again at the job's next run"
     return problem("single items", meaning, fix)
@@ -263,7 +264,7 @@ async def _look_at_payments(connection: asyncpg.Connection) -> Finding:
     failing = await list_failing(connection)
     if not failing:
         return ok("payments", "Every connected account for payments can be read.")
-    reasons = ", ".join(sorted({each.last_error or "" for each in failing}))
+    reasons = ", ".join(sorted({say(each.last_error or "") for each in failing}))
     meaning = f"Accounts for payments that can't be read, so that nobody can pay: {len(failing)} ({reasons})."
     return warning("payments", meaning, "openslot payment connect --user EMAIL --key-stdin")
 
@@ -272,7 +273,7 @@ async def _look_at_numbers(connection: asyncpg.Connection) -> Finding:
     failing = await messaging.list_failing(connection)
     if not failing:
         return ok("numbers", "Every connected number for messages and calls can be used.")
-    reasons = ", ".join(sorted({each.last_error or "" for each in failing}))
+    reasons = ", ".join(sorted({say(each.last_error or "") for each in failing}))
     meaning = f"Numbers for messages and calls that can't be used: {len(failing)} ({reasons})."
     return warning("numbers", meaning, "openslot messaging list")
 

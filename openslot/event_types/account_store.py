@@ -14,14 +14,18 @@ select o.id, coalesce(o.account_name, o.account_id, '…' || o.key_ending) as na
     g.name as organization, g.slug as organization_slug
 from payment_connections o left join organizations g on g.id = o.organization_id
 where {MAY_BE_PAID_TO.format(owner="$1")} order by o.user_id is null, o.connected_at, o.id"""
-FOLLOW_OWN = """
-update event_types e set payment_connection_id = $2, updated_at = $3
-where e.owner_id = $1 and e.price is not null and (e.payment_connection_id is null or e.payment_connection_id in (
-    select o.id from payment_connections o where o.user_id = $1 and o.disconnected_at is not null))"""
-FOLLOW_ORGANIZATION = """
-update event_types e set payment_connection_id = $2, updated_at = $3
-where e.owner_id in (select m.user_id from memberships m where m.organization_id = $1 and m.active)
-  and e.price is not null and e.payment_connection_id = $4
+# About an event type `e`: it follows when its owner connects an account.
+FOLLOWS_OWN = """
+e.owner_id = $1 and e.price is not null and (e.payment_connection_id is null or e.payment_connection_id in (
+    select o.id from payment_connections o where o.user_id = $1))"""
+# And when an organization of its owner connects one in the place of another.
+FOLLOWS_ORGANIZATION = """
+e.owner_id in (select m.user_id from memberships m where m.organization_id = $1 and m.active)
+  and e.price is not null and e.payment_connection_id = $2"""
+FOLLOW_OWN = f"""
+update event_types e set payment_connection_id = $2, updated_at = $3 where {FOLLOWS_OWN} returning e.owner_id, e.name"""
+FOLLOW_ORGANIZATION = f"""
+update event_types e set payment_connection_id = $3, updated_at = $4 where {FOLLOWS_ORGANIZATION}
 returning e.owner_id, e.name"""
 NAMING = """
 select e.owner_id, e.name from event_types e
@@ -44,14 +48,25 @@ async def list_accounts(db: Db, owner_id: UUID) -> list[PaymentAccount]:
     return [PaymentAccount(**row) for row in await db.fetch(LIST, owner_id)]
 
 
-async def follow_own(db: Db, owner_id: UUID, connection_id: UUID, *, now: datetime) -> None:
-    await db.execute(FOLLOW_OWN, owner_id, connection_id, now)
+async def follow_own(db: Db, owner_id: UUID, connection_id: UUID, *, now: datetime) -> list[NamingEventType]:
+    return _read(await db.fetch(FOLLOW_OWN, owner_id, connection_id, now))
+
+
+async def list_following_own(db: Db, owner_id: UUID) -> list[NamingEventType]:
+    """List what `follow_own` would change."""
+    return _read(await db.fetch(f"select e.owner_id, e.name from event_types e where {FOLLOWS_OWN}", owner_id))
 
 
 async def follow_organization(
     db: Db, organization_id: UUID, connection_id: UUID, *, in_place_of: UUID, now: datetime
 ) -> list[NamingEventType]:
-    return _read(await db.fetch(FOLLOW_ORGANIZATION, organization_id, connection_id, now, in_place_of))
+    return _read(await db.fetch(FOLLOW_ORGANIZATION, organization_id, in_place_of, connection_id, now))
+
+
+async def list_following_organization(db: Db, organization_id: UUID, *, in_place_of: UUID) -> list[NamingEventType]:
+    """List what `follow_organization` would change."""
+    statement = f"select e.owner_id, e.name from event_types e where {FOLLOWS_ORGANIZATION}"
+    return _read(await db.fetch(statement, organization_id, in_place_of))
 
 
 async def list_naming(db: Db, connection_id: UUID) -> list[NamingEventType]:

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from itertools import groupby
 from uuid import UUID
 
+from msgspec import Struct
+
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.event_types import account_store as store
@@ -12,6 +14,13 @@ from openslot.event_types.models import EventType, PaymentAccount
 from openslot.i18n import Text
 
 NOT_USABLE = Text("must be an account that is connected and that you may use")
+
+
+class Following(Struct, frozen=True, kw_only=True):
+    """How many event types name another account when one is connected, and how many people they belong to."""
+
+    event_types: int = 0
+    owners: int = 0
 
 
 async def list_accounts(work: Work, owner_id: UUID) -> list[PaymentAccount]:
@@ -28,17 +37,30 @@ async def check_account(work: Work, event_type: EventType, *, known: UUID | None
         raise Invalid(details={"paymentAccount": NOT_USABLE})
 
 
-async def follow_own(work: Work, account: PaymentAccount, owner_id: UUID) -> None:
+async def follow_own(work: Work, account: PaymentAccount, owner_id: UUID) -> Following:
     """Name an account that its owner has just connected where they named none, or an earlier one of their own."""
-    await store.follow_own(work.db, owner_id, account.id, now=work.now)
+    return _count(await store.follow_own(work.db, owner_id, account.id, now=work.now))
 
 
-async def follow_organization(work: Work, account: PaymentAccount, organization_id: UUID, *, in_place_of: UUID) -> None:
+async def count_following_own(work: Work, owner_id: UUID) -> Following:
+    """Count the event types that would name an account if their owner connected it."""
+    return _count(await store.list_following_own(work.db, owner_id))
+
+
+async def follow_organization(
+    work: Work, account: PaymentAccount, organization_id: UUID, *, in_place_of: UUID
+) -> Following:
     """Name the account of an organization where its members name the one that it replaces, and tell them."""
     changed = await store.follow_organization(
         work.db, organization_id, account.id, in_place_of=in_place_of, now=work.now
     )
     await _tell(work, changed, account.name)
+    return _count(changed)
+
+
+async def count_following_organization(work: Work, organization_id: UUID, *, in_place_of: UUID) -> Following:
+    """Count the event types of members that would name another account of their organization in its place."""
+    return _count(await store.list_following_organization(work.db, organization_id, in_place_of=in_place_of))
 
 
 async def tell_disconnected(work: Work, connection_id: UUID, *, by: UUID) -> None:
@@ -57,6 +79,10 @@ async def tell_chosen(work: Work, event_type: EventType) -> None:
     accounts = await list_accounts(work, event_type.owner_id)
     name = next((each.name for each in accounts if each.id == event_type.payment_connection_id), None)
     await _tell(work, [store.NamingEventType(event_type.owner_id, event_type.name)], name)
+
+
+def _count(named: list[store.NamingEventType]) -> Following:
+    return Following(event_types=len(named), owners=len({each.owner_id for each in named}))
 
 
 async def _tell(work: Work, changed: Iterable[store.NamingEventType], account: str | None) -> None:

@@ -8,12 +8,14 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.core.work import Work
-from openslot.i18n import Text
+from openslot.i18n import Reason, Text
 
-NO_CALENDAR = Text("bookings are not written to a Google calendar")
-NO_MICROSOFT_CALENDAR = Text("bookings are not written to a calendar of Microsoft 365")
-NO_TEAMS = Text("this account can't make meetings of Microsoft Teams")
-NOT_MADE = Text("the service could not make a link")
+NO_CALENDAR = Reason("conferences.no_calendar", "bookings are not written to a Google calendar")
+NO_MICROSOFT_CALENDAR = Reason(
+    "conferences.no_microsoft_calendar", "bookings are not written to a calendar of Microsoft 365"
+)
+NO_TEAMS = Reason("conferences.no_teams", "this account can't make meetings of Microsoft Teams")
+NOT_MADE = Reason("conferences.not_made", "the service could not make a link")
 
 
 class ConferenceFault(Exception):

@@ -204,16 +204,19 @@ async def find_row(db: Db, owner_id: UUID, event_type_id: UUID, *, now: datetime
     return await db.fetchrow(ONE, owner_id, now, event_type_id)
 
 
-LIST_EVERYWHERE = f"""
+def _write_list(order: str, order_of_page: str) -> str:
+    return f"""
 with found as (
     select * from event_types where ($1::uuid is null or owner_id = $1) and ($2::boolean is null or active = $2))
 select {EVENT_TYPES.columns}, t.total
 from (select count(*) as total from found) t
-left join (select * from found order by {{order}} limit $3 offset $4) e on true
-order by {{order_of_page}}"""
+left join (select * from found order by {order} limit $3 offset $4) e on true
+order by {order_of_page}"""
+
+
 # A host's in the order of the booking page, all hosts' by when they were added: ids are in that order.
-LIST_OWN = LIST_EVERYWHERE.format(order="position, id", order_of_page="e.position, e.id")
-LIST_ALL = LIST_EVERYWHERE.format(order="id desc", order_of_page="e.id desc")
+LIST_OWN = _write_list("position, id", "e.position, e.id")
+LIST_ALL = _write_list("id desc", "e.id desc")
 
 
 @custom_plans

@@ -12,6 +12,7 @@ from openslot.core.work import Done, GiveUp, Outcome, Periodic, Reaction, Skippe
 from openslot.exports import store
 from openslot.exports.archives import AttemptLost, ExportTooLarge, make_export
 from openslot.exports.operations import MAKE
+from openslot.i18n import Reason
 from openslot.jobs.batches import delete_old, repeat
 
 DELAYS = tuple(timedelta(seconds=seconds) for seconds in (10, 60, 300, 1800))
@@ -23,16 +24,23 @@ ROWS_KEPT_FOR = timedelta(days=2)
 ABANDONED_AFTER = timedelta(days=1)
 
 
+ATTEMPT_LOST = Reason("exports.attempt_lost", "it is no longer needed", said="another attempt makes the file")
+NO_USER = Reason("exports.no_user", "the account is deleted")
+TOO_LARGE = Reason("exports.too_large", "the file would be larger than 2 GiB")
+
+
 async def make(work: Work, effect: Effect) -> Outcome:
     """Make the file of an export; after the last try it counts as failed, and the user can ask for another."""
     export_id = UUID(effect.plan(str))
     try:
         await make_export(work.runtime, export_id)
-    except (AttemptLost, UserNotFound) as fault:
-        return Skipped(type(fault).__name__)
+    except AttemptLost:
+        return Skipped(ATTEMPT_LOST)
+    except UserNotFound:
+        return Skipped(NO_USER)
     except ExportTooLarge:
         await _fail(work, export_id)
-        raise GiveUp("the file would be larger than 2 GiB") from None
+        raise GiveUp(TOO_LARGE) from None
     # Whatever it is, the worker tries again; after the last try the user must be able to ask for another file.
     except Exception:
         if effect.attempts > len(DELAYS):

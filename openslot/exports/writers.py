@@ -2,8 +2,10 @@
 
 import asyncio
 import csv
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from email import message_from_bytes, policy
+from functools import cache
 from io import StringIO
 from typing import Any
 
@@ -18,6 +20,8 @@ from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.schemas import show_detailed
 from openslot.exports import content_store as content
+from openslot.i18n import say
+from openslot.i18n.texts import list_reasons
 from openslot.integrations.calendars.booking_events import write_feed
 from openslot.integrations.mail.operations import open_content
 
@@ -106,7 +110,27 @@ async def read_batches(connection: Any, query: str, user: User, *, size: int = B
 
 async def _lines(connection: Any, query: str, user: User) -> AsyncIterator[list[bytes]]:
     async for rows in read_batches(connection, query, user):
-        yield [row["line"].encode() for row in rows]
+        yield [_say_codes(row["line"]).encode() for row in rows]
+
+
+def _say_codes(line: str) -> str:
+    """Say in English what a row keeps as a code."""
+    if not _find_codes().search(line):
+        return line
+    return msgspec.json.encode(_say_all(msgspec.json.decode(line))).decode()
+
+
+@cache
+def _find_codes() -> re.Pattern[str]:
+    return re.compile(f'"(?:{"|".join(re.escape(each.code) for each in list_reasons())})[" ;]')
+
+
+def _say_all(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _say_all(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_say_all(each) for each in value]
+    return say(value) if isinstance(value, str) else value
 
 
 async def _join(batches: AsyncIterator[list[bytes]]) -> AsyncIterator[bytes]:
@@ -121,7 +145,7 @@ def _write_rows(rows: Iterable[Row], columns: Sequence[str]) -> bytes:
     text = StringIO()
     writer = csv.writer(text)
     for row in rows:
-        values = msgspec.json.decode(row["line"])
+        values = msgspec.json.decode(_say_codes(row["line"]))
         writer.writerow([make_safe(_cell(_find(values, column))) for column in columns])
     return text.getvalue().encode()
 

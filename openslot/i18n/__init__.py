@@ -3,6 +3,6 @@
 Only texts are offered here: they need nothing else, so that every floor and every command can have them at no cost.
 """
 
-from openslot.i18n.texts import PluralText, Text, recall
+from openslot.i18n.texts import PluralText, Reason, Text, keep, recall, say
 
-__all__ = ["PluralText", "Text", "recall"]
+__all__ = ["PluralText", "Reason", "Text", "keep", "recall", "say"]

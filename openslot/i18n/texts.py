@@ -1,9 +1,9 @@
 """Texts: English for programs and logs, and in every language of the catalogs for people."""
 
-import re
 from collections.abc import Mapping
-from functools import cache
 from typing import Self
+
+import msgspec
 
 
 class Text(str):
@@ -44,21 +44,86 @@ class PluralText(Text):
         return text
 
 
-_VALUE = re.compile(r"%\((\w+)\)s")
+_REASONS: dict[str, "Reason"] = {}
+_values = msgspec.json.Decoder(dict[str, str])
+LONGEST_KEPT = 1000
 
 
-def recall(stored: str, known: tuple[Text, ...]) -> str:
-    """Return the known text that was stored, with its values; what is not one of them stays as it is."""
-    # A value can be anything, also the rest of another text: those without values come first.
-    for text in sorted(known, key=lambda each: "%(" in each.msgid):
-        found = _pattern(text.msgid).fullmatch(stored)
-        if found is not None:
-            return text.fill(**found.groupdict())
-    return stored
+class Reason(Text):
+    """Why something was done, was not done or has failed: kept as a code with its values, and said in words.
+
+    What is kept outlives its words, and the process that wrote it: a code that was released keeps its meaning. `said`
+    is the sentence for programs and logs, where pages have other words.
+    """
+
+    __slots__ = ("_said", "code")
+
+    code: str
+    _said: str
+
+    def __new__(cls, code: str, msgid: str, /, *, said: str = "", **values: object) -> Self:
+        """Declare the words of a code, or fill in its values."""
+        text = super().__new__(cls, msgid, **values)
+        text.code, text._said = code, said or msgid
+        if _REASONS.setdefault(code, text).msgid != msgid:
+            raise ValueError(f"the code {code!r} has two meanings")
+        return text
+
+    def fill(self, **values: object) -> "Reason":
+        return Reason(self.code, self.msgid, said=self._said, **values)
+
+    @property
+    def said(self) -> str:
+        return self._said % self.values if self.values else self._said
+
+    @property
+    def kept(self) -> str:
+        values = {name: str(value) for name, value in self.values.items()}
+        kept = f"{self.code} {msgspec.json.encode(values).decode()}" if values else self.code
+        return kept if len(kept) <= LONGEST_KEPT else self.said[:LONGEST_KEPT]
 
 
-@cache
-def _pattern(msgid: str) -> re.Pattern[str]:
-    # Split by the names of the values: every second part is a name.
-    parts = _VALUE.split(msgid)
-    return re.compile("".join(f"(?P<{part}>.+)" if place % 2 else re.escape(part) for place, part in enumerate(parts)))
+def keep(said: str) -> str:
+    """Return what is stored of a reason: its code with its values; the words of somebody else stay as they are.
+
+    Words that read like a code get a space in front of them, so that nobody speaks in our name.
+    """
+    if isinstance(said, Reason):
+        return said.kept
+    return f" {said}" if isinstance(recall(said), Reason) else str(said)
+
+
+def recall(kept: str) -> str:
+    """Return the reason that was kept, which can be translated; anything else is somebody's own words.
+
+    Of a step that was replaced after it had failed, the reason is the replacement.
+    """
+    found = _find(kept)
+    return found or _find(kept.partition("; ")[0]) or kept
+
+
+def say(kept: str) -> str:
+    """Say in English what was kept, for programs and logs."""
+    if found := _find(kept):
+        return found.said
+    head, mark, rest = kept.partition("; ")
+    first = _find(head)
+    if first is None:
+        return kept
+    had_failed = "it had failed: " if rest.startswith("it had failed: ") else ""
+    return f"{first.said}{mark}{had_failed}{say(rest.removeprefix(had_failed))}"
+
+
+def list_reasons() -> list[Reason]:
+    return list(_REASONS.values())
+
+
+def _find(kept: str) -> Reason | None:
+    code, _, given = kept.partition(" ")
+    declared = _REASONS.get(code)
+    if declared is None:
+        return None
+    try:
+        return declared.fill(**_values.decode(given)) if given else declared
+    except (msgspec.MsgspecError, KeyError):
+        return None

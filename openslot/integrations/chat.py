@@ -13,6 +13,7 @@ from openslot.core.config import Settings
 from openslot.core.events import Effect
 from openslot.core.outbound import Outbound, OutboundFailed, OutboundRefused
 from openslot.core.work import Done, GiveUp, Outcome, Skipped, TryLater, Work
+from openslot.i18n import Reason
 
 
 class ChatDeferred(Exception):
@@ -38,6 +39,9 @@ class Chat(Protocol):
         ...
 
 
+NO_CHAT = Reason("chat.none", "no team chat is configured")
+
+
 def team_chat(work: Work, _: Effect) -> Destination | None:
     """Name the destination of messages: one chat, owned by the operator; none if there is none."""
     return Destination("team chat", None) if work.runtime.ports.get(Chat).is_open else None
@@ -46,7 +50,7 @@ def team_chat(work: Work, _: Effect) -> Destination | None:
 async def post(work: Work, text: str) -> Outcome:
     chat = work.runtime.ports.get(Chat)
     if not chat.is_open:
-        return Skipped("no team chat is configured")
+        return Skipped(NO_CHAT)
     try:
         await chat.post(work.runtime.outbound.on_behalf_of(None), text)
     except ChatRefused as fault:
@@ -75,7 +79,7 @@ class WebhookChat:
     async def post(self, outbound: Outbound, text: str) -> None:
         """Post a message as `{"text": …}`."""
         if self._url is None:
-            raise ChatRefused("no team chat is configured")
+            raise ChatRefused(NO_CHAT)
         try:
             answer = await outbound.send(
                 "POST",

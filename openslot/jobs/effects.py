@@ -43,6 +43,7 @@ from openslot.core.work import (
     Work,
     to_target,
 )
+from openslot.i18n import keep
 from openslot.jobs.gate import LONGEST_WISH, Gate, Rejected, hand_over_delay, next_delay
 
 # An attempt that kills the whole process stores no error; only the number of attempts shows it.
@@ -138,7 +139,7 @@ async def _run(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate)
     except UnknownReaction as unknown:
         return await _hand_over(runtime, effect, unknown)
     except GiveUp as fault:
-        return await _bury(runtime, effect, str(fault))
+        return await _bury(runtime, effect, keep(fault.reason))
     except TryLater as fault:
         return await _try_later(runtime, effect, reaction, fault)
     # Any exception of a reaction is a failed attempt, and is stored.
@@ -177,7 +178,7 @@ async def _react(work: Work, effect: Effect, reaction: Reaction) -> Outcome | Re
     except AskedToWait as busy:
         if work.now - effect.created_at > sum(reaction.delays, timedelta()):
             raise
-        return Rejected(str(busy), min(busy.after, LONGEST_WISH), is_quick=False, is_asked=True)
+        return Rejected(keep(busy.reason), min(busy.after, LONGEST_WISH), is_quick=False, is_asked=True)
     except Exception as fault:
         if not is_unavailable(fault):
             raise
@@ -216,7 +217,7 @@ async def _settle(runtime: Runtime, effect: Effect, outcome: Outcome, gate: Gate
         case Waits(channel):
             return await _hold(runtime, effect, channel)
         case Skipped(reason):
-            settlement = _end_undone(runtime, effect, "skipped", reason)
+            settlement = _end_undone(runtime, effect, "skipped", reason.kept)
         case Done(vendor_id=vendor_id, changes=changes, write=write):
             settlement = Settlement(EffectEnding(effect, "done", vendor_id=vendor_id), changes, write)
         case Expanded():
@@ -296,9 +297,9 @@ async def _expand(runtime: Runtime, effect: Effect, outcome: Expanded, gate: Gat
 async def _try_later(runtime: Runtime, effect: Effect, reaction: Reaction, fault: TryLater) -> timedelta | None:
     delay = next_delay(reaction.delays, effect.attempts, wished=fault.after)
     if delay is None:
-        return await _bury(runtime, effect, str(fault))
+        return await _bury(runtime, effect, keep(fault.reason))
     async with runtime.transaction(SYSTEM) as work:
-        await postpone_effect(work.db, effect, error=str(fault)[:1000], delay=delay, now=work.now)
+        await postpone_effect(work.db, effect, error=keep(fault.reason)[:1000], delay=delay, now=work.now)
     return delay
 
 

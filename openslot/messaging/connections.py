@@ -13,7 +13,7 @@ from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings
 from openslot.core.outbound import OutboundRefused, check_url
 from openslot.core.work import Runtime, Work
-from openslot.i18n import Text, recall
+from openslot.i18n import Reason, keep
 from openslot.messaging import connection_store as store
 from openslot.messaging.connection_events import MessagingBroken
 from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
@@ -21,9 +21,8 @@ from openslot.messaging.errors import MessagingNotConnected
 from openslot.messaging.models import MessageCredentials, ProviderName
 from openslot.messaging.ports import MessageAccount, MessageFault, MessageProviders, TokenRefused
 
-REFUSED = Text("The provider refuses the account or its token")
-UNREACHABLE = Text("The provider can't be reached")
-FAULTS = (REFUSED, UNREACHABLE)
+REFUSED = Reason("messaging.refused", "The provider refuses the account or its token")
+UNREACHABLE = Reason("messaging.unreachable", "The provider can't be reached")
 
 
 async def find_for_host(work: Work, host: User, channel: ConnectionChannel) -> MessagingConnection | None:
@@ -94,19 +93,14 @@ def can_be_notified(settings: Settings) -> bool:
     return settings.public_url.startswith("https://")
 
 
-def describe_fault(fault: MessageFault) -> Text:
+def describe_fault(fault: MessageFault) -> Reason:
     """Say why a connection can't be used, in words that can be kept."""
     return REFUSED if isinstance(fault, TokenRefused) else UNREACHABLE
 
 
-def show_fault(stored: str) -> str:
-    """Return a kept fault as a text that can be translated."""
-    return recall(stored, FAULTS)
-
-
 async def keep_failure(work: Work, connection: MessagingConnection, fault: MessageFault) -> None:
     """Write why a connection can't be used, and tell its owner once; opens a transaction of its own."""
-    reason, needs_owner = str(describe_fault(fault)), isinstance(fault, TokenRefused)
+    reason, needs_owner = keep(describe_fault(fault)), isinstance(fault, TokenRefused)
     async with work.runtime.transaction(SYSTEM) as inside:
         since = await failing.keep_failure(
             inside.db, "messaging_connections", connection, reason, needs_owner=needs_owner, now=work.now

@@ -28,7 +28,7 @@ from openslot.messaging.connection_models import ConnectionChannel
 from openslot.messaging.errors import CountryNotAllowed, MessageLimitReached, RecipientOptedOut
 from openslot.messaging.models import DropReason
 from openslot.messaging.words import (
-    REFUSALS,
+    DROPPED,
     MeetingWords,
     describe_meeting,
     fill_template,
@@ -86,7 +86,7 @@ async def _plan(work: Work, booking: Booking, *, since: datetime, now: datetime,
         if consent and is_on
         else []
     )
-    dropped = str(REFUSALS[reason if is_on else DropReason.CANCELLED])
+    dropped = DROPPED[reason if is_on else DropReason.CANCELLED]
 
     async def write(work: Work) -> None:
         planned = {}
@@ -137,7 +137,7 @@ async def send_planned(work: Work, effect: Effect) -> Outcome:
 
 
 def _skip(reason: DropReason) -> Skipped:
-    return Skipped(str(REFUSALS[reason]))
+    return Skipped(DROPPED[reason])
 
 
 async def _find_lost_meaning(

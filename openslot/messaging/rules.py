@@ -65,6 +65,6 @@ def find_wish(body: str, *, has_files: bool = False) -> Wish | None:
 
 
 def read_status(status: DeliveryStatus) -> MessageStatus:
-    """Say how far a message has come that the provider has: while it waits there, it is sent as far as we can tell."""
+    """Map a provider's status to ours; a message that waits there counts as sent."""
     is_waiting_there = status in {DeliveryStatus.QUEUED, DeliveryStatus.SENDING}
     return MessageStatus.SENT if is_waiting_there else MessageStatus(status.value)

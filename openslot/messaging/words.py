@@ -9,7 +9,7 @@ from openslot.bookings.words import format_short, format_told_place, format_zone
 from openslot.conversations.models import MessageTemplate
 from openslot.core.text import find_name, one_line
 from openslot.event_types.models import EventType
-from openslot.i18n import Text
+from openslot.i18n import Reason, Text
 from openslot.i18n.languages import Locale, choose_locale
 from openslot.i18n.localization import localize
 from openslot.messaging import sending
@@ -39,6 +39,9 @@ REFUSALS: dict[str, Text] = {
     DropReason.COUNTRY: Text("the number sends no messages to this country"),
     DropReason.LIMIT: Text("the limit of messages in 24 hours was reached"),
 }
+# What an effect keeps of a message that it does not send.
+DROPPED = {each: Reason(f"messages.{each}", REFUSALS[each].msgid) for each in DropReason if each in REFUSALS}
+DROPPED[DropReason.OPTED_OUT] = Reason("messages.opted_out", REFUSALS[RefusalReason.OPTED_OUT].msgid)
 # One character beyond these makes an SMS more than twice as long.
 _PLAIN = str.maketrans(
     {

@@ -1,1 +1,1 @@
-"""The database's shape, as SQL files that are applied in the order of their names and never edited afterwards."""
+"""The database's schema: the baseline of 0.2.0, what came later, and in a folder the way there from 0.1.0."""

@@ -15,8 +15,9 @@ from openslot.core.ids import new_id
 from openslot.core.sealing import seal
 from openslot.core.work import Done, GiveUp, Outcome, Skipped, TryLater, Work
 from openslot.event_types import accounts as event_types
+from openslot.event_types.accounts import Following
 from openslot.event_types.models import PaymentAccount
-from openslot.i18n import Text
+from openslot.i18n import Reason, Text
 from openslot.payments import connection_store as store
 from openslot.payments import operations
 from openslot.payments.connection_events import (
@@ -25,7 +26,7 @@ from openslot.payments.connection_events import (
     PaymentsDisconnected,
 )
 from openslot.payments.connections import can_be_notified, describe_fault, notice_url, opened, opened_by_key
-from openslot.payments.errors import PaymentConnectionChanged, PaymentsNotConnected, PaymentsUnderWay
+from openslot.payments.errors import FollowingChanged, PaymentConnectionChanged, PaymentsNotConnected, PaymentsUnderWay
 from openslot.payments.models import (
     ConnectionEnding,
     ConnectionPreview,
@@ -48,6 +49,15 @@ NO_SECRET = Text("must begin with whsec_")
 AccountOwner = User | Organization
 
 
+class Replacement(Struct, frozen=True, kw_only=True):
+    """What it changes that an account takes the place of another one, which is asked first."""
+
+    in_place_of: UUID
+    following: Following
+    upcoming: int
+    """Paid bookings that are not over: they can then be refunded only with the provider."""
+
+
 class CheckedAccount(Struct, frozen=True, kw_only=True):
     """An account whose key was checked, and the connection in whose place it comes."""
 
@@ -56,6 +66,13 @@ class CheckedAccount(Struct, frozen=True, kw_only=True):
     known: PaymentConnection | None
     is_same: bool
     """Whether the known connection is to the same account, and gets another key."""
+    replacement: Replacement | None
+    """What is asked first; None where no other account is replaced."""
+
+    @property
+    def name(self) -> str:
+        """The account's name as people know it."""
+        return _name(self.found.account_name, self.found.account_id, self.wanted.key[-ENDING:])
 
 
 async def check_account(work: Work, owner: AccountOwner, wanted: ConnectionWanted) -> CheckedAccount:
@@ -71,11 +88,27 @@ async def check_account(work: Work, owner: AccountOwner, wanted: ConnectionWante
         raise Invalid(details={"key": NO_KEY}) from None
     except CheckoutFault as fault:
         raise Invalid(details={"key": NOT_CHECKED.fill(reason=describe_fault(fault))}) from None
-    return CheckedAccount(wanted=wanted, found=found, known=known, is_same=is_same)
+    replacement = None if known is None or is_same else await preview_replacement(work, owner, known)
+    return CheckedAccount(wanted=wanted, found=found, known=known, is_same=is_same, replacement=replacement)
+
+
+async def preview_replacement(work: Work, owner: AccountOwner, known: PaymentConnection) -> Replacement:
+    """Say what follows if another account takes the place of the connected one; refuse while somebody pays to it."""
+    left = await store.preview(work.db, known.id, now=work.now)
+    if left.under_way:
+        raise PaymentsUnderWay
+    if isinstance(owner, User):
+        following = await event_types.count_following_own(work, owner.id)
+    else:
+        following = await event_types.count_following_organization(work, owner.id, in_place_of=known.id)
+    return Replacement(in_place_of=known.id, following=following, upcoming=left.upcoming)
 
 
 async def connect(work: Work, owner: AccountOwner, account: CheckedAccount) -> PaymentConnection:
-    """Keep an account that was checked: with its new key if it was connected before, or in the place of another one."""
+    """Keep an account that was checked: with its new key if it was connected before, or in the place of another one.
+
+    Refuse if another connection is replaced, or other event types follow, than the check has found.
+    """
     await store.lock_owner(work.db, owner.id)
     known = await store.find_of_owner(work.db, owner.id)
     if (known and known.id) != (account.known and account.known.id):
@@ -86,7 +119,9 @@ async def connect(work: Work, owner: AccountOwner, account: CheckedAccount) -> P
         if known is not None:
             await _end(work, known)
         connection = await _insert(work, owner, account)
-        await _name_in_event_types(work, owner, connection, in_place_of=known)
+        following = await _name_in_event_types(work, owner, connection, in_place_of=known)
+        if account.replacement is not None and account.replacement.following != following:
+            raise FollowingChanged
     if connection.notice_secret is None and can_be_notified(work.runtime.settings):
         await work.plan(
             REGISTER,
@@ -151,11 +186,14 @@ async def disconnect(work: Work, owner: AccountOwner, *, leaves_open: bool) -> P
     return connection
 
 
+REGISTERED = Reason("payments.registered", "it is no longer needed", said="the connection is gone, or has an endpoint")
+
+
 async def register_endpoint(work: Work, effect: Effect) -> Outcome:
     """Ask the provider to tell what happens; until it does, and wherever it can't, it is only read."""
     connection = await store.find(work.db, effect.plan(UUID))
     if connection is None or connection.key is None or connection.notice_secret is not None:
-        return Skipped("the connection is gone, or has an endpoint")
+        return Skipped(REGISTERED)
     url = notice_url(work.runtime.settings, connection.id)
     try:
         async with opened(work.runtime, connection) as checkout:
@@ -245,13 +283,14 @@ async def _insert(work: Work, owner: AccountOwner, account: CheckedAccount) -> P
 
 async def _name_in_event_types(
     work: Work, owner: AccountOwner, connection: PaymentConnection, *, in_place_of: PaymentConnection | None
-) -> None:
+) -> Following:
     """Let event types name this account: the owner's own, and members' that name the one that it replaces."""
     account = PaymentAccount(id=connection.id, name=name_account(connection))
     if isinstance(owner, User):
-        await event_types.follow_own(work, account, owner.id)
-    elif in_place_of is not None:
-        await event_types.follow_organization(work, account, owner.id, in_place_of=in_place_of.id)
+        return await event_types.follow_own(work, account, owner.id)
+    if in_place_of is not None:
+        return await event_types.follow_organization(work, account, owner.id, in_place_of=in_place_of.id)
+    return Following()
 
 
 async def _end(work: Work, connection: PaymentConnection, *, leaves_open: bool = False) -> None:
@@ -280,7 +319,11 @@ async def _keep_ending(work: Work, connection: PaymentConnection) -> None:
 
 def name_account(connection: PaymentConnection) -> str:
     """Name an account as people know it."""
-    return connection.account_name or connection.account_id or f"…{connection.key_ending}"
+    return _name(connection.account_name, connection.account_id, connection.key_ending)
+
+
+def _name(account_name: str | None, account_id: str | None, key_ending: str) -> str:
+    return account_name or account_id or f"…{key_ending}"
 
 
 def tell(connection: PaymentConnection) -> dict[str, Any]:

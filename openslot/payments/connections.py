@@ -7,16 +7,15 @@ from uuid import UUID
 from openslot.core.config import Settings
 from openslot.core.outbound import OutboundRefused, check_url
 from openslot.core.work import Runtime
-from openslot.i18n import Text, recall
+from openslot.i18n import Reason
 from openslot.payments.errors import PaymentsNotConnected
 from openslot.payments.models import PaymentConnection
 from openslot.payments.ports import Checkout, CheckoutFault, Checkouts, KeyRefused, RightMissing
 
-REFUSED = Text("Stripe refuses the key")
-LACKS_RIGHT = Text("The key lacks the right %(right)s")
-LACKS_SOME_RIGHT = Text("The key lacks a right")
-UNREACHABLE = Text("Stripe can't be reached")
-FAULTS = (REFUSED, LACKS_RIGHT, LACKS_SOME_RIGHT, UNREACHABLE)
+REFUSED = Reason("payments.refused", "Stripe refuses the key")
+LACKS_RIGHT = Reason("payments.lacks_right", "The key lacks the right %(right)s")
+LACKS_SOME_RIGHT = Reason("payments.lacks_some_right", "The key lacks a right")
+UNREACHABLE = Reason("payments.unreachable", "Stripe can't be reached")
 
 
 @asynccontextmanager
@@ -51,15 +50,10 @@ def can_be_notified(settings: Settings) -> bool:
     return settings.public_url.startswith("https://")
 
 
-def describe_fault(fault: CheckoutFault) -> Text:
+def describe_fault(fault: CheckoutFault) -> Reason:
     """Say why an account can't be read, in words that can be kept."""
     if isinstance(fault, KeyRefused):
         return REFUSED
     if isinstance(fault, RightMissing):
         return LACKS_RIGHT.fill(right=fault.right) if fault.right else LACKS_SOME_RIGHT
     return UNREACHABLE
-
-
-def show_fault(stored: str) -> str:
-    """Return a kept fault as a text that can be translated."""
-    return recall(stored, FAULTS)

@@ -71,6 +71,12 @@ class PaymentConnectionChanged(Conflict):
     message = Text("Another account was connected or disconnected meanwhile. Try again")
 
 
+class FollowingChanged(PaymentConnectionChanged):
+    """Event types that follow to another account were changed since it was asked whether they may."""
+
+    message = Text("Event types were changed meanwhile, so the account was not replaced. Try again")
+
+
 class PaymentsUnderWay(Conflict):
     """Somebody is paying through the account that is connected, so it can't be replaced or disconnected yet."""
 

@@ -11,6 +11,7 @@ from openslot.core.actor import Destination
 from openslot.core.effects import forget_effect
 from openslot.core.events import Effect
 from openslot.core.work import Done, Outcome, Skipped, TryLater, Work
+from openslot.i18n import Reason
 from openslot.payments import connection_store, notice_store, operations, store
 from openslot.payments.connections import opened
 from openslot.payments.errors import InvalidNotice, PaymentNotFound
@@ -19,6 +20,11 @@ from openslot.payments.ports import CheckoutFault
 
 FOLLOW = "payments.notice"
 DELAYS = tuple(timedelta(seconds=s) for s in (5, 60, 600, 3600, 6 * 3600, 24 * 3600))
+FOLLOWED = Reason(
+    "payments.followed",
+    "it is no longer needed",
+    said="the connection is gone, or the notice was followed already",
+)
 NOT_OURS = "it is about no payment of ours"
 
 
@@ -56,7 +62,7 @@ async def follow(work: Work, effect: Effect) -> Outcome:
     connection = await connection_store.find(work.db, ref.connection_id)
     notice = await notice_store.find_waiting(work.db, ref.connection_id, ref.id)
     if connection is None or notice is None:
-        return Skipped("the connection is gone, or the notice was followed already")
+        return Skipped(FOLLOWED)
     payment_id = await _find_payment(work, connection, notice)
     if payment_id is None and notice.reference is not None and effect.attempts <= len(DELAYS):
         # It names a payment of ours that is not there, or not yet.

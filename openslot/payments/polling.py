@@ -16,6 +16,7 @@ from openslot.core.events import Effect
 from openslot.core.failing import keep_failure
 from openslot.core.secrets import SealBroken
 from openslot.core.work import Done, Outcome, Periodic, Reaction, Skipped, Work
+from openslot.i18n import Reason, keep
 from openslot.jobs.batches import repeat
 from openslot.jobs.each import serve_each
 from openslot.payments import connection_store as store
@@ -27,6 +28,7 @@ from openslot.payments.models import ConnectionEnding, PaymentConnection, Paymen
 from openslot.payments.notices import DELAYS, FOLLOW, follow, keep_notices, to_connection
 from openslot.payments.ports import Checkout, CheckoutFault, CheckoutRefused, KeyRefused, RightMissing
 
+DISCONNECTED = Reason("payments.disconnected", "the account is disconnected")
 POLL, FINISH = "payments.poll", "payments.finish_endings"
 # What happens appears in the list with some delay, and not in order.
 OVERLAP = timedelta(minutes=5)
@@ -56,7 +58,7 @@ async def poll(work: Work, effect: Effect) -> Outcome:
     """Keep what has happened in an account since it was last read."""
     connection = await store.find(work.db, effect.plan(UUID))
     if connection is None or connection.key is None:
-        return Skipped("the account is disconnected")
+        return Skipped(DISCONNECTED)
     try:
         async with opened(work.runtime, connection) as checkout:
             notices = await checkout.list_notices(since=connection.read_until - OVERLAP)
@@ -76,7 +78,7 @@ async def poll(work: Work, effect: Effect) -> Outcome:
 
 async def _keep_failure(work: Work, connection: PaymentConnection, fault: CheckoutFault) -> None:
     """Write why an account can't be read, and tell its owner once."""
-    reason, needs_owner = str(describe_fault(fault)), isinstance(fault, KeyRefused | RightMissing)
+    reason, needs_owner = keep(describe_fault(fault)), isinstance(fault, KeyRefused | RightMissing)
     async with work.runtime.transaction(SYSTEM) as inside:
         since = await keep_failure(
             inside.db, "payment_connections", connection, reason, needs_owner=needs_owner, now=work.now

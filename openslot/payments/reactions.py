@@ -14,6 +14,7 @@ from openslot.core.actor import SYSTEM, Destination
 from openslot.core.events import Effect, Event
 from openslot.core.work import Consequence, Done, Outcome, Reaction, Skipped, TryLater, Work
 from openslot.event_types import accounts
+from openslot.i18n import Reason
 from openslot.payments import connections, operations, refund_rules, rules, settling, store
 from openslot.payments.errors import CheckoutNotOpened, PaymentNotFound, RefundNotPossible
 from openslot.payments.events import RefundRequested
@@ -37,11 +38,11 @@ KEYS_LAST = timedelta(hours=12)
 """How long the provider is sure to know a request again; it promises a day."""
 
 NOTHING_LEFT = "nothing_left"
-NOTHING_TO_REFUND = "nothing is left to refund"
-NOTHING_PAID = "nothing was paid"
-REFUND_MADE = "the refund is made already"
-BY_POLICY = "the refund policy is "
-"""Before the policy."""
+PAYMENT_GONE = Reason("payments.gone", "the payment is gone")
+NOTHING_TO_REFUND = Reason("payments.nothing_to_refund", "nothing is left to refund")
+NOTHING_PAID = Reason("payments.nothing_paid", "nothing was paid")
+REFUND_MADE = Reason("payments.refund_made", "the refund is made already")
+BY_POLICY = Reason("payments.by_policy", "the refund policy is: %(policy)s", said="the refund policy is %(policy)s")
 
 
 class ReadPlan(Struct, frozen=True):
@@ -53,7 +54,7 @@ async def read(work: Work, effect: Effect) -> Outcome:
     try:
         await operations.read_anew(work.runtime, effect.plan(ReadPlan).payment_id)
     except PaymentNotFound:
-        return Skipped("the payment is gone")
+        return Skipped(PAYMENT_GONE)
     return Done()
 
 
@@ -64,7 +65,7 @@ async def refund_cancelled(work: Work, effect: Effect) -> Outcome:
     if payment is None:
         return Skipped(NOTHING_PAID)
     if not rules.is_refunded_when_cancelled(payment, booking):
-        return Skipped(f"{BY_POLICY}{payment.refund_policy}")
+        return Skipped(BY_POLICY.fill(policy=payment.refund_policy))
     try:
         await work.runtime.run(SYSTEM, partial(_refund_rest, payment_id=payment.id))
     except (PaymentNotFound, RefundNotPossible):

@@ -10,6 +10,7 @@ from openslot.accounts.events import OrganizationDeleted, UserDeletionBegun, Use
 from openslot.core.actor import SYSTEM, Destination
 from openslot.core.events import Effect
 from openslot.core.work import Done, Outcome, Periodic, Reaction, Runtime, Skipped, TryLater, Work
+from openslot.i18n import Reason
 from openslot.jobs.each import serve_each
 from openslot.payments import subscription_store as store
 from openslot.payments.ports import Billing, CheckoutBusy, CheckoutFault, CheckoutUnavailable, KeyRefused
@@ -25,6 +26,7 @@ from openslot.payments.subscriptions import (
 )
 
 READ = "plans.read"
+NOT_SOLD = Reason("plans.not_sold", "plans are not sold")
 AT_ONCE = 200
 # Events appear late and out of order.
 OVERLAP = timedelta(minutes=5)
@@ -114,7 +116,7 @@ async def read_prices(runtime: Runtime, billing: Billing) -> int:
 async def cancel_orphans(work: Work, _: Effect) -> Outcome:
     """Cancel at once what the periodic job would cancel within a minute; an account's deletion waits for it."""
     if find_mode(work.runtime.settings) is None:
-        return Skipped("plans are not sold")
+        return Skipped(NOT_SOLD)
     try:
         async with opened(work.runtime) as billing:
             await end_orphans(work.runtime, billing)
@@ -127,7 +129,7 @@ async def cancel_second(work: Work, effect: Effect) -> Outcome:
     """Cancel a second subscription; what is left of its period lowers the bills of the first."""
     second = effect.plan(SecondSubscription)
     if find_mode(work.runtime.settings) is None:
-        return Skipped("plans are not sold")
+        return Skipped(NOT_SOLD)
     try:
         async with opened(work.runtime) as billing:
             await billing.cancel_subscription(second.subscription_id, is_credited=True)

@@ -14,9 +14,11 @@ from openslot.core.db import Db, Row
 from openslot.core.rows import Rows
 from openslot.people.models import AccountDeletion, DeletionState, HeldDeparture, LeaverCounts, UpcomingMeeting
 
+
 # What would end if somebody left, and what others of their teams would take over. What somebody owns and others host is
 # neither: it gets another owner.
-RELEASED = f"""
+def _write_released(users: str) -> str:
+    return f"""
 select x.user_id,
        count(*) filter (where x.is_booked and not x.is_handed_over) as cancelled,
        count(*) filter (where x.is_booked and x.is_handed_over) as handed_over,
@@ -24,13 +26,15 @@ select x.user_id,
        count(*) filter (where not x.is_booked and x.is_handed_over) as requests_handed_over
 from (
     select b.host_id as user_id, b.status = 'CONFIRMED' as is_booked, false as is_handed_over from bookings b
-    where b.host_id = any({{users}}) and {IS_ON} and b.ends_at > $2
+    where b.host_id = any({users}) and {IS_ON} and b.ends_at > $2
       and not exists (select from booking_hosts h where h.booking_id = b.id)
     union all
     select h.user_id, b.status = 'CONFIRMED', coalesce(r.replaces_leavers, false) from booking_hosts h
     join bookings b on b.id = h.booking_id left join team_rules r on r.event_type_id = b.event_type_id
-    where h.user_id = any({{users}}) and {IS_ON} and b.ends_at > $2
+    where h.user_id = any({users}) and {IS_ON} and b.ends_at > $2
 ) x group by x.user_id"""
+
+
 # What is cancelled if somebody leaves: their own bookings, and those of teams that do not replace leavers.
 CANCELLED = """
 from (
@@ -44,7 +48,7 @@ from (
 ) c join bookings b on b.id = c.id"""
 # Of each kind, what a host would miss, and what others of their teams take over.
 COUNTS = f"""
-with released as ({RELEASED.format(users="array[$1::uuid]")})
+with released as ({_write_released("array[$1::uuid]")})
 select coalesce((select cancelled from released), 0) as upcoming,
        coalesce((select handed_over from released), 0) as handed_over,
        coalesce((select declined from released), 0) as declined,
@@ -80,7 +84,7 @@ HELD = Rows(
 )
 HELD_COLUMNS = f"{HELD.columns}, x.cancelled, x.handed_over, x.declined, x.requests_handed_over"
 HELD_SOURCE = f"""held_departures w join users u on u.id = w.user_id
-left join lateral ({RELEASED.format(users="array[w.user_id]")}) x on true"""
+left join lateral ({_write_released("array[w.user_id]")}) x on true"""
 DELETIONS = Rows(AccountDeletion, "account_deletions d")
 
 
@@ -170,7 +174,7 @@ async def delete_held(db: Db, organization_id: UUID, user_id: UUID) -> bool:
 
 async def count_released(db: Db, user_ids: Sequence[UUID], *, now: datetime) -> dict[UUID, LeaverCounts]:
     """Count by user what would end if they left, and what others would take over."""
-    rows = await db.fetch(RELEASED.format(users="$1"), user_ids, now)
+    rows = await db.fetch(_write_released("$1"), user_ids, now)
     return {row["user_id"]: _to_counts(row) for row in rows}
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from openslot.core.errors import Invalid
 from openslot.core.text import NOT_ALLOWED, at_most_characters, is_line, is_prose, is_visible
-from openslot.i18n import Text
+from openslot.i18n import Reason, Text
 from openslot.reminders.models import Entries, ReminderChannel, ReminderEntry, ReminderMoment
 from openslot.reminders.placeholders import PLACEHOLDERS, find_unknown
 
@@ -24,8 +24,10 @@ LONGEST_MESSAGE = 480
 FOLLOW_UP_LASTS = timedelta(hours=24)
 
 NO_PLACEHOLDER = Text("must not have %(word)s. These are filled in: %(known)s")
-BEGUN, TOO_LATE = "the meeting has begun", "it would have arrived too late"
-UNWANTED_ENTRY = "this reminder is no longer wanted"
+BEGUN = Reason("reminders.begun", "the meeting has begun")
+TOO_LATE = Reason("reminders.too_late", "it would have arrived too late")
+UNWANTED_ENTRY = Reason("reminders.unwanted", "you have deleted it since", said="this reminder is no longer wanted")
+LATER_DUE = Reason("reminders.later_due", "a later reminder was due already", said="a later reminder is due already")
 # Marks that turn the direction of what follows them, beyond the text itself.
 _OVERRIDES = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
@@ -161,7 +163,7 @@ def is_behind(entry: ReminderEntry, entries: Entries, starts_at: datetime, *, no
 
 def find_lost_meaning(
     entry: ReminderEntry | None, entries: Entries, starts_at: datetime, ends_at: datetime, *, now: datetime
-) -> str | None:
+) -> Reason | None:
     """Say why an entry is no longer worth sending; None if it is."""
     if entry is None:
         return UNWANTED_ENTRY
@@ -169,4 +171,4 @@ def find_lost_meaning(
         return BEGUN
     if not entry.is_reminder and now >= entry.due_at(starts_at, ends_at) + FOLLOW_UP_LASTS:
         return TOO_LATE
-    return "a later reminder is due already" if is_behind(entry, entries, starts_at, now=now) else None
+    return LATER_DUE if is_behind(entry, entries, starts_at, now=now) else None

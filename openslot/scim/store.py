@@ -144,13 +144,16 @@ select {SHOWN}, t.total
 from (select coalesce((select members from member_counts where organization_id = $1), 0) as total) t
 left join (select id from memberships where organization_id = $1 order by id limit $2 offset $3) m on true
 {PROFILES}"""
-SEARCH = f"""
+
+
+def write_search(condition: str, *, limit: int, offset: int) -> str:
+    return f"""
 with found as materialized (
-    select m.id from {SOURCE} where m.organization_id = $1 and ({{condition}})
+    select m.id from {SOURCE} where m.organization_id = $1 and ({condition})
 )
 select {SHOWN}, t.total
 from (select count(*) as total from found) t
-left join (select id from found order by id limit ${{limit}} offset ${{offset}}) m on true
+left join (select id from found order by id limit ${limit} offset ${offset}) m on true
 {PROFILES}"""
 
 
@@ -165,7 +168,7 @@ async def list_shown(
         rows = await db.fetch(LIST, organization_id, limit, offset)
     else:
         place = len(condition.args) + 2
-        statement = SEARCH.format(condition=condition.sql, limit=place, offset=place + 1)
+        statement = write_search(condition.sql, limit=place, offset=place + 1)
         rows = await db.fetch(statement, organization_id, *condition.args, limit, offset)
     return [row for row in rows if row["id"] is not None], rows[0]["total"]
 

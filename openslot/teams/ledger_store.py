@@ -26,7 +26,7 @@ from openslot.teams.models import (
     StoredChoice,
     TeamRules,
 )
-from openslot.teams.store import HOSTS_OF_GROUPS, IS_IN_GROUP, IS_MANAGED, write_members
+from openslot.teams.store import HOSTS_OF_GROUPS, IS_IN_GROUP, is_managed, write_members
 
 INSERT_ASSIGNMENT = """
 insert into assignments (id, group_id, booking_id, hold_id, reason, at, asked, chosen, price)
@@ -319,7 +319,7 @@ async def list_last_choices(
     # A session is known by its claim, and is as those of its bookings that take place.
     statement = f"""select {CHOICES.columns}, b.id as of_booking, b.starts_at, b.status = 'CANCELLED' as is_cancelled,
             b.status = 'CONFIRMED' and b.ends_at > $3
-                and (b.host_id = $2 or {IS_MANAGED.format(user_id="$2")}) as can_hand_over,
+                and (b.host_id = $2 or {is_managed("$2")}) as can_hand_over,
             b.state = 'waiting' and b.lapses_at > $3 as is_waiting,
             b.status = 'PENDING_CONFIRMATION' and b.state <> 'waiting' as is_unconfirmed
         from event_types e join host_groups g on g.event_type_id = e.id join assignments a on a.group_id = g.id

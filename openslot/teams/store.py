@@ -48,13 +48,21 @@ PEOPLE = """team_members k join teams t on t.id = k.team_id
 join memberships m on m.organization_id = t.organization_id and m.user_id = k.user_id
 join users u on u.id = k.user_id"""
 CAN_HOST = "m.active and u.disabled_at is null"
-# Whether somebody manages the team of the event type `e`.
-IS_MANAGED = f"""exists (
-    select from {PEOPLE} where t.id = e.team_id and u.id = {{user_id}} and k.is_manager and {CAN_HOST})"""
-# Whether somebody is an active member of the organization that has the team of the event type `e`.
-IS_COLLEAGUE = f"""exists (
+
+
+def is_managed(user_id: str) -> str:
+    """Write whether somebody manages the team of the event type `e`."""
+    return f"""exists (
+    select from {PEOPLE} where t.id = e.team_id and u.id = {user_id} and k.is_manager and {CAN_HOST})"""
+
+
+def is_colleague(user_id: str) -> str:
+    """Write whether somebody is an active member of the organization that has the team of the event type `e`."""
+    return f"""exists (
     select from teams t join memberships m on m.organization_id = t.organization_id join users u on u.id = m.user_id
-    where t.id = e.team_id and u.id = {{user_id}} and {CAN_HOST})"""
+    where t.id = e.team_id and u.id = {user_id} and {CAN_HOST})"""
+
+
 # Who is in the group `g` at this moment and can host. Values of attributes are compared in any letter case.
 HOSTS_OF_GROUPS = """host_groups g join event_types e on e.id = g.event_type_id
 join team_members k on k.team_id = e.team_id join teams t on t.id = k.team_id

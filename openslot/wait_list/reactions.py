@@ -22,6 +22,7 @@ from openslot.bookings.pending import HAND_OUT
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect, Event
 from openslot.core.work import Consequence, Done, Outcome, Periodic, Reaction, Runtime, Skipped, Work
+from openslot.i18n import Reason
 from openslot.jobs.batches import repeat
 from openslot.jobs.each import serve_each
 from openslot.wait_list import offers, operations, rules, store
@@ -57,10 +58,14 @@ def _list_freed(event: BookingEvent) -> frozenset[date]:
     return rules.days_around((booking.starts_at, booking.ends_at), *dates)
 
 
+NO_HOST = Reason("wait_list.no_host", "the account is deleted", said="it belongs to no host")
+NOBODY_WAITS = Reason("wait_list.nobody_waits", "it is no longer needed", said="nobody waits by this entry any more")
+
+
 async def hand_out(work: Work, effect: Effect) -> Outcome:
     """Hand out what was freed of a host's time."""
     if effect.tenant_id is None:
-        return Skipped("it belongs to no host")
+        return Skipped(NO_HOST)
     lock = partial(_lock, host_id=effect.tenant_id)
     await _hand_out_of(work.runtime, lock, effect.tenant_id, after=None, rounds=_Rounds(MAX_ROUNDS_OF_HOST))
     return Done()
@@ -80,7 +85,7 @@ async def end_untold(work: Work, effect: Effect) -> Outcome:
         async with work.runtime.transaction(SYSTEM) as own:
             await operations.end_untold(own, entry_id=entry_id, offer_id=offer_id)
     except EntryNotFound:
-        return Skipped("nobody waits by this entry any more")
+        return Skipped(NOBODY_WAITS)
     return Done()
 
 

@@ -8,7 +8,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from openslot.core.events import EffectState
 from openslot.core.moments import Span
-from openslot.i18n import Text
+from openslot.i18n import Reason
 
 
 class State(StrEnum):
@@ -158,13 +158,9 @@ class DeliveryFilter(Struct, frozen=True, kw_only=True):
     span: Span = Span()
 
 
-IS_GONE, HAS_FAILED = "It answered 410: it is gone.", "Every delivery has failed for 5 days."
-SHOWN = {
-    IS_GONE: Text("It answered 410, which means that it is gone."),
-    HAS_FAILED: Text("Every delivery has failed for 5 days."),
-}
-
-
-def show_switch_off(reason: str) -> str:
-    """Return a stored reason as a text that can be translated."""
-    return SHOWN.get(reason, reason)
+IS_GONE = Reason(
+    "webhooks.is_gone",
+    "It answered 410, which means that it is gone.",
+    said="It answered 410: it is gone.",
+)
+HAS_FAILED = Reason("webhooks.has_failed", "Every delivery has failed for 5 days.")

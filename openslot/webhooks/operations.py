@@ -190,9 +190,9 @@ async def log_failure(work: Work, attempt: Attempt) -> None:
     if failing_since is None:
         return
     if attempt.status == rules.GONE:
-        await _disable(work, EndpointRef(attempt.endpoint_id), reason=IS_GONE)
+        await _disable(work, EndpointRef(attempt.endpoint_id), reason=IS_GONE.kept)
     elif rules.is_hopeless(failing_since, now=attempt.at):
-        await _disable(work, EndpointRef(attempt.endpoint_id), reason=HAS_FAILED)
+        await _disable(work, EndpointRef(attempt.endpoint_id), reason=HAS_FAILED.kept)
 
 
 async def list_overview(work: Work, owner: User) -> list[EndpointOverview]:

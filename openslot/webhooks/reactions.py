@@ -22,6 +22,7 @@ from openslot.core.work import (
     Work,
     to_target,
 )
+from openslot.i18n import Reason, keep, recall
 from openslot.jobs.batches import delete_old, repeat
 from openslot.webhooks import operations, store
 from openslot.webhooks.events import WebhookTested
@@ -61,30 +62,39 @@ async def send_test(work: Work, effect: Effect) -> Outcome:
     return Expanded((Target(reaction=DELIVER, target=str(endpoint_id)),))
 
 
+DELETED = Reason("webhooks.deleted", "the endpoint is deleted")
+NOT_ACTIVE = {
+    State.PAUSED: Reason("webhooks.paused", "the endpoint is paused"),
+    State.DISABLED: Reason("webhooks.disabled", "the endpoint is switched off", said="the endpoint is disabled"),
+}
+RESENT = Reason("webhooks.resent", "it was resent and delivered", said="a replay has arrived already")
+BODY_GONE = Reason("webhooks.body_gone", "its body is no longer kept")
+
+
 async def deliver(work: Work, effect: Effect) -> Outcome:
     """Deliver an event to one endpoint."""
     ref = EndpointRef(UUID(effect.target), effect.tenant_id)
     message = await store.find_message(work.db, ref, event_id=effect.event_id, effect_id=effect.id)
     if message is None:
-        return Skipped("the endpoint is deleted")
+        return Skipped(DELETED)
     if message.endpoint.state is not State.ACTIVE and effect.event_type != WebhookTested.type:
-        return Skipped(f"the endpoint is {message.endpoint.state}")
+        return Skipped(NOT_ACTIVE[message.endpoint.state])
     if message.is_delivered:
-        return Skipped("a replay has arrived already")
+        return Skipped(RESENT)
     attempt, wished = await _send(work, effect, message)
     if attempt.error is None:
         return Done(changes=operations.log_success(work, attempt))
     async with work.runtime.transaction(SYSTEM) as failed:
         await operations.log_failure(failed, attempt)
     if attempt.status == GONE:
-        raise GiveUp(attempt.error)
-    raise TryLater(attempt.error, after=wished)
+        raise GiveUp(recall(attempt.error))
+    raise TryLater(recall(attempt.error), after=wished)
 
 
 async def _send(work: Work, effect: Effect, message: OutgoingMessage) -> tuple[Attempt, timedelta | None]:
     body = operations.open_body(work.runtime, effect.event_id, message.sealed_body)
     if body is None:
-        raise GiveUp("its body is no longer kept")
+        raise GiveUp(BODY_GONE)
     secrets = [work.runtime.secrets.open(sealed) for sealed in message.valid_secrets(now=work.now)]
     headers = {
         "Content-Type": "application/json",
@@ -106,7 +116,7 @@ async def _send(work: Work, effect: Effect, message: OutgoingMessage) -> tuple[A
         )
         error = None if is_taken(answer.status) else describe_failure(answer.status)
     except (OutboundFailed, OutboundRefused) as fault:
-        error = fault.message
+        error = keep(fault.sentence)
     attempt = Attempt(
         id=new_id(),
         endpoint_id=message.endpoint.id,

@@ -24,11 +24,15 @@ EVENT_COLUMNS = "v.id, v.type, v.at, v.public, v.subject_kind || ':' || v.subjec
 
 # Who has chosen none gets all but those that came later, which nobody may expect.
 BY_NAME = ", ".join(f"'{one.event.type}'" for one in PUBLISHED if one.by_name)
-CHOSEN = f"({{type}} = any({{chosen}}) or ({{chosen}} = '{{{{}}}}' and {{type}} not in ({BY_NAME})))"
+
+
+def _is_chosen(type_: str, chosen: str) -> str:
+    return f"({type_} = any({chosen}) or ({chosen} = '{{}}' and {type_} not in ({BY_NAME})))"
+
 
 LISTENING = f"""
 from webhook_endpoints e
-where e.owner_id = v.tenant_id and e.state = 'active' and {CHOSEN.format(type="v.type", chosen="e.events")}"""
+where e.owner_id = v.tenant_id and e.state = 'active' and {_is_chosen("v.type", "e.events")}"""
 # `offset 0` keeps the planner from reading all endpoints in order to look one up among them.
 HAS_LISTENERS = f"exists (select {LISTENING} offset 0)"
 LISTENERS = f"""
@@ -62,7 +66,7 @@ where e.id = $1 returning failing_since"""
 
 IN_SPAN = f"""
 select {EVENT_COLUMNS} from events v
-where v.tenant_id = $1 and v.public is not null and {CHOSEN.format(type="v.type", chosen="$3::text[]")}
+where v.tenant_id = $1 and v.public is not null and {_is_chosen("v.type", "$3::text[]")}
   and ($4::timestamptz is null or v.at >= $4) and ($5::timestamptz is null or v.at < $5)
   and not exists (select from effects f where f.event_id = v.id and f.reaction = $6 and f.target = $2
       and f.state = any($7))
@@ -81,7 +85,7 @@ with start as (
 select s.no as place, s.is_cut, e.* from start s left join lateral (
     select {EVENT_COLUMNS}, f.no from (
         select event_id, no from event_feed
-        where tenant_id = $1 and no > s.no and {CHOSEN.format(type="type", chosen="$3::text[]")} order by no limit $4
+        where tenant_id = $1 and no > s.no and {_is_chosen("type", "$3::text[]")} order by no limit $4
     ) f join events v on v.id = f.event_id
 ) e on true order by e.no"""
 

@@ -4,7 +4,7 @@ from proofs.guards.models import Mutant, mutant
 
 NO_LOCK = ("accounts/store.py", 'LOCK_HOST = f"take_turn({HOSTS}, u.no::int)"', 'LOCK_HOST = "u.no"')
 NO_CONSTRAINT = (
-    "migrations/0009_baseline_availability.sql",
+    "migrations/0.2.0_12_availability.sql",
     "exclude using gist (int8range(host_no, host_no, '[]') with =, during with &&) where (active)",
     "check (seats > 0)",
 )
@@ -39,7 +39,7 @@ OF_TIMES: tuple[Mutant, ...] = (
     mutant(
         "no locks of a team's hosts",
         "bookings/test_team_bookings.py::test_hosts_are_locked_in_one_order_whichever_groups_they_are_in",
-        ("migrations/0069_look_hosts_up.sql", "perform take_turn(1, locked_no);", "null;"),
+        ("migrations/0.2.0_12_availability.sql", "perform take_turn(1, locked_no);", "null;"),
     ),
     mutant(
         "events of a leaver one by one",
@@ -59,7 +59,7 @@ OF_TIMES: tuple[Mutant, ...] = (
         "a host of a team who was read too early",
         "bookings/test_team_bookings.py::test_a_host_who_is_away_meanwhile_is_judged_again",
         (
-            "migrations/0069_look_hosts_up.sql",
+            "migrations/0.2.0_12_availability.sql",
             "where seen.version is distinct from (",
             "where seen.version is distinct from seen.version and 0 = (",
         ),
@@ -67,7 +67,7 @@ OF_TIMES: tuple[Mutant, ...] = (
     mutant(
         "a host of a team who has left meanwhile",
         "bookings/test_team_bookings.py::test_a_host_who_leaves_meanwhile_is_not_chosen",
-        ("migrations/0069_look_hosts_up.sql", " and (u.left_at is null or u.left_at <= claim_made)", ""),
+        ("migrations/0.2.0_12_availability.sql", " and (u.left_at is null or u.left_at <= claim_made)", ""),
     ),
     mutant(
         "two answers to one request",

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import httpx2
+import pytest
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
@@ -36,6 +37,7 @@ async def test_the_database_holds_no_secret_in_the_clear(
         assert secret.encode().hex() not in written, kind
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 async def test_the_most_talkative_logs_hold_no_secret(runtime: Runtime, user: User, tmp_path: Path) -> None:
     issued = await issue(runtime, user)
     environment = {

@@ -128,7 +128,7 @@ async def test_without_a_chat_nothing_is_posted_and_nothing_fails(settings: Sett
 
         row = await runtime.pool.fetchrow("select state, last_error from effects where reaction = 'agents.tell_chat'")
     assert row is not None
-    assert (row["state"], row["last_error"]) == ("skipped", "no team chat is configured")
+    assert (row["state"], row["last_error"]) == ("skipped", "chat.none")
 
 
 async def test_the_kill_switch_is_told_with_who_and_why(

@@ -246,7 +246,7 @@ def test_a_file_is_shown_in_pieces(code: Codebase, folder: Path) -> None:
         assert set(refused.value.details or {}) == {field}
     (folder / "wide.md").write_text("\n".join(["w" * 3_000] * 200))
     wide = read(code, "wide.md")
-    assert (len(wide.text) <= codebase.MOST_CHARACTERS, wide.is_cut) == (True, True)
+    assert (len(wide.text) <= codebase.MAX_CHARACTERS, wide.is_cut) == (True, True)
 
 
 def test_a_search_ends_in_time_and_says_what_is_missing(code: Codebase, folder: Path) -> None:

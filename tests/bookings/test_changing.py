@@ -1,10 +1,14 @@
 """Bookings that change: moved, cancelled, and what is too late for either."""
 
 import json
+from uuid import UUID
 
 import httpx2
 
 from openslot.accounts.models import User
+from openslot.bookings import operations as bookings
+from openslot.bookings.models import LEFT, BookingRef
+from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.bookings.conftest import ELEVEN, TEN, Book, offer, read, slots
 from tests.support.clocks import MovingClock
@@ -26,6 +30,24 @@ async def test_cancelling_gives_the_time_back_and_twice_changes_nothing(
     assert TEN in await slots(client, bearer)
     assert await runtime.pool.fetchval("select count(*) from events where type = 'booking.cancelled'") == 1
     assert (await book()).status_code == 200
+
+
+async def test_a_reason_of_ours_is_a_code_in_the_database_and_english_on_the_wire(
+    client: httpx2.AsyncClient, bearer: dict[str, str], book: Book, runtime: Runtime
+) -> None:
+    made = await book()
+    ref = BookingRef(UUID(made.json()["bookingId"]), None)
+    async with runtime.transaction(OPERATOR) as work:
+        await bookings.cancel_booking(work, ref, reason=LEFT.fill(host="Mara", organization="Acme"))
+
+    said = "Mara is no longer with Acme"
+    assert (await read(client, bearer, made))["cancelReason"] == said
+    row = await runtime.pool.fetchrow("select public, fact from events where type = 'booking.cancelled'")
+    assert row is not None
+    assert json.loads(row["public"])["cancelReason"] == said
+    code = 'bookings.host_left {"host":"Mara","organization":"Acme"}'
+    assert json.loads(row["fact"])["booking"]["cancel_reason"] == code
+    assert await runtime.pool.fetchval("select cancel_reason from bookings") == code
 
 
 async def test_a_cancel_needs_no_body(client: httpx2.AsyncClient, bearer: dict[str, str], book: Book) -> None:

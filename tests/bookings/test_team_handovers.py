@@ -14,6 +14,7 @@ from openslot.bookings.models import Booking, BookingRef, Status
 from openslot.core.actor import OPERATOR, Actor, ActorKind
 from openslot.core.errors import Invalid
 from openslot.core.work import Runtime
+from openslot.i18n import recall
 from openslot.people import operations as people
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.races import find_disorder
@@ -147,7 +148,7 @@ async def test_somebody_else_takes_the_bookings_of_a_host_who_leaves(runtime: Ru
     assert now in {each.id for each in team.hosts} - {host}
     ((_, _, why),) = await list_reassigned(runtime, booking.id)
     assert why is not None
-    assert "no longer with" in why
+    assert "no longer with" in recall(why)
     assert await find_disorder(runtime.pool) == {}
 
 

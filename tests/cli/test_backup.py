@@ -18,6 +18,7 @@ from openslot.backups.restore import check_known
 from openslot.backups.signature import sign
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
+from openslot.core.migrate import checksum, former_migrations
 from openslot.core.secrets import KEY_FILE, SealBroken, load_secrets, rotate_key_file
 from openslot.core.work import Runtime
 from tests.cli.conftest import SECRET, begin_anew, restored, rows_of
@@ -39,6 +40,7 @@ async def opened_secret(settings: Settings) -> str:
     return load_secrets(settings.secret_key, settings.data_dir).open(found)
 
 
+@pytest.mark.daily
 async def test_a_restore_brings_back_every_row_and_its_key_opens_what_was_sealed(
     lived_in: Settings, backup: Backup, elsewhere: Settings
 ) -> None:
@@ -144,13 +146,18 @@ async def test_a_place_that_is_in_use_is_refused(elsewhere: Settings, backup: Ba
     await connection.close()
 
 
+def test_a_backup_of_a_database_that_began_with_the_release_before_is_known(backup: Backup) -> None:
+    former = {name: checksum(sql) for name, sql in former_migrations().items()}
+    check_known(msgspec.structs.replace(backup, manifest=msgspec.structs.replace(backup.manifest, migrations=former)))
+
+
 def test_a_backup_of_a_newer_version_or_another_history_is_refused(backup: Backup) -> None:
     newer = msgspec.structs.replace(backup.manifest, migrations={**backup.manifest.migrations, "9999_future.sql": ""})
     with pytest.raises(StartupError, match=r"which is newer: it knows 9999_future.sql. Upgrade first"):
         check_known(msgspec.structs.replace(backup, manifest=newer))
     check_known(backup)
-    other = msgspec.structs.replace(backup.manifest, migrations={"0001_baseline_core.sql": "another"})
-    with pytest.raises(StartupError, match=r"0001_baseline_core.sql differs from the one in the backup"):
+    other = msgspec.structs.replace(backup.manifest, migrations={"0.2.0_01_core.sql": "another"})
+    with pytest.raises(StartupError, match=r"0.2.0_01_core.sql differs from the one in the backup"):
         check_known(msgspec.structs.replace(backup, manifest=other))
 
 

@@ -270,7 +270,7 @@ async def test_a_running_service_is_in_order_until_a_job_is_late(settings: Setti
 @pytest.mark.parametrize(
     ("statement", "fix"),
     [
-        ("delete from migrations where name = '0005_baseline_events.sql'", "openslot migrate"),
+        ("delete from migrations where name = '0.2.0_07_events.sql'", "openslot migrate"),
         (
             "update migrations set checksum = 'edited'",
             "Install the version of Openslot that the database was last used with",

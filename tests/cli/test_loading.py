@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 LOAD = """
 import sys, threading, psutil
 import openslot.processes.web
@@ -13,6 +15,7 @@ print(threading.active_count(), psutil.Process().num_threads(), psutil.Process()
 """
 
 
+@pytest.mark.rest("starts an interpreter that loads everything")
 def test_processes_load_only_what_most_need_and_start_nothing_that_a_fork_would_break() -> None:
     done = subprocess.run([sys.executable, "-c", LOAD], capture_output=True, text=True, check=True)
     by_web, by_worker, started = done.stdout.splitlines()

@@ -15,6 +15,7 @@ from tests.support.databases import EMPTY, database_at, new_database
 from tests.support.installation import Installation, installed
 
 
+@pytest.mark.daily
 def test_a_port_in_use(empty: Installation) -> None:
     with socket.create_server(("127.0.0.1", empty.port)):
         said = sentence(empty, "serve")
@@ -99,12 +100,12 @@ async def test_a_database_whose_migrations_were_others(
     empty: Installation, database_url: str, command: tuple[str, ...]
 ) -> None:
     connection = await asyncpg.connect(database_url)
-    await connection.execute("update migrations set checksum = 'edited' where name = '0001_baseline_core.sql'")
+    await connection.execute("update migrations set checksum = 'edited' where name = '0.2.0_01_core.sql'")
     await connection.close()
     empty.environment["DATABASE_URL"] = database_url
     read_key_file(empty.data_dir / KEY_FILE)
     assert sentence(empty, *command) == (
-        "The migration 0001_baseline_core.sql was changed after it had been applied. Restore the original file."
+        "The migration 0.2.0_01_core.sql was changed after it had been applied. Restore the original file."
     )
 
 

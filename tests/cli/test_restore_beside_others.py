@@ -33,7 +33,7 @@ create table migrations (name text primary key, checksum text not null, applied_
 create table users (id uuid primary key, email text);
 create table recipes (title text);
 insert into recipes values ('Borscht');"""
-FORGED = LOOKALIKE + "insert into migrations (name, checksum) values ('0001_baseline_core.sql', 'x');"
+FORGED = LOOKALIKE + "insert into migrations (name, checksum) values ('0.2.0_01_core.sql', 'x');"
 
 BESIDE_NOTHING = {
     SHOP: "table migrations, table sessions, table users",
@@ -63,7 +63,8 @@ BESIDE_OURS = {
     "create function contact_gram(text) returns text language sql as 'select $1'": (
         "function contact_gram(owner_id uuid, gram text), function contact_gram(text)"
     ),
-    "delete from migrations where name like '0013%'; drop table calls; create table calls (name text)": "table calls",
+    "delete from migrations where name = '0.2.0_03_plans.sql';"
+    "drop table subscribers, subscription_feed, plan_prices; create table plan_prices (name text)": "table plan_prices",
 }
 
 # Whatever is written has the number of a later transaction.

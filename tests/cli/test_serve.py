@@ -48,6 +48,7 @@ def test_a_second_start_keeps_the_data_and_other_commands_leave_it_running(
     home.wait_until_gone(within=0.5)
 
 
+@pytest.mark.daily
 def test_the_first_start_prints_a_one_time_link_that_works(empty: Installation) -> None:
     serve = empty.start_interpreter("serve")
     empty.wait_until_ready()

@@ -127,6 +127,7 @@ def test_all_commands_are_here() -> None:
     assert {"seed", "explain", "user list", "webhook test"} <= set(ON_THE_SHAPE)
 
 
+@pytest.mark.rest("runs many commands, each on a database of another shape")
 def test_a_database_that_is_behind_is_neither_used_nor_migrated(cli: Any, settings: Settings) -> None:
     change(settings, BEHIND, NEWEST)
     before = applied(settings)
@@ -146,6 +147,7 @@ def test_a_database_that_is_ahead_is_used_as_it_is(cli: Any, settings: Settings)
     assert "9999_future.sql" in applied(settings)
 
 
+@pytest.mark.rest("runs many commands, each on a database of another shape")
 def test_a_backup_is_made_of_a_database_that_is_behind_or_ahead(cli: Any, settings: Settings, tmp_path: Path) -> None:
     change(settings, AHEAD)
     assert cli("backup", "create", "--to", str(tmp_path / "ahead.tar")) == 0
@@ -154,6 +156,7 @@ def test_a_backup_is_made_of_a_database_that_is_behind_or_ahead(cli: Any, settin
     assert NEWEST not in applied(settings)
 
 
+@pytest.mark.rest("runs many commands, each on a database of another shape")
 async def test_an_empty_database_is_filled_by_seed_and_by_nobody_else_who_is_asked(
     cli: Any, postgres: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,7 +41,7 @@ async def test_everything_that_migrations_make_is_known(connection: asyncpg.Conn
 
 
 async def test_only_what_was_applied_is_known(connection: asyncpg.Connection) -> None:
-    await connection.execute("delete from migrations where name >= '0010'")
+    await connection.execute("delete from migrations where name >= '0.2.0_13'")
     found = await read_inventory(connection)
 
     assert "table claims" in {str(thing) for thing in found.ours}
@@ -52,7 +52,7 @@ async def test_only_what_was_applied_is_known(connection: asyncpg.Connection) ->
     "statement",
     [
         "delete from migrations",
-        "update migrations set checksum = 'another' where name = '0001_baseline_core.sql'",
+        "update migrations set checksum = 'another' where name = '0.2.0_01_core.sql'",
         "insert into migrations (name, checksum) values ('9999_future.sql', 'x')",
         "alter table migrations rename column checksum to batch",
         "alter table migrations rename to schema_migrations",

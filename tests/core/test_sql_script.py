@@ -2,7 +2,9 @@
 
 import pytest
 
-from openslot.core.migrate import known_migrations, split_statements
+from openslot.core.migrate import former_migrations, known_migrations, split_statements
+
+EVERY = former_migrations() | known_migrations()
 
 
 @pytest.mark.parametrize(
@@ -51,8 +53,8 @@ def test_what_can_not_be_split_safely_is_refused(script: str, fault: str) -> Non
         split_statements(script)
 
 
-@pytest.mark.parametrize("name", known_migrations())
+@pytest.mark.parametrize("name", EVERY)
 def test_every_migration_of_the_package_can_be_split(name: str) -> None:
-    script = known_migrations()[name]
+    script = EVERY[name]
 
     assert split_statements(";\n".join(split_statements(script))) == split_statements(script)

@@ -152,7 +152,7 @@ async def test_a_booking_that_waits_for_its_payment_is_not_written(
 
     assert [verb for verb, _ in crm.keys] == ["check"]
     (row,) = await runtime.pool.fetch(OF_CRM)
-    assert (row["state"], row["last_error"]) == ("skipped", "the booking is gone")
+    assert (row["state"], row["last_error"]) == ("skipped", "crm.booking_gone")
 
 
 async def test_a_booking_from_before_is_added_when_it_changes(
@@ -225,7 +225,7 @@ async def test_a_meeting_that_somebody_has_deleted_there_stays_deleted(
     await work_off(runtime, clock)
 
     assert not crm.state.meetings
-    assert (await runtime.pool.fetch(OF_CRM))[-1]["last_error"] == "the meeting was deleted in the CRM"
+    assert (await runtime.pool.fetch(OF_CRM))[-1]["last_error"] == "crm.meeting_gone"
 
 
 async def test_one_crm_that_is_down_delays_no_other_host(

@@ -9,6 +9,7 @@ from openslot.core.work import Runtime
 from openslot.demo.seed import Seeded, seed
 from tests.support.page import read_page
 
+pytestmark = pytest.mark.rest("makes all demo data: one test in make test does")
 BY_DAY = """
 select on_date from agent_spend group by on_date
 having sum(spent_micros) filter (where agent = '*') is distinct from sum(spent_micros) filter (where agent <> '*')"""

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import msgspec
+import pytest
 
 from openslot.bookings.models import Booking
 from openslot.bookings.store import BOOKINGS
@@ -11,6 +12,7 @@ from openslot.core.work import Runtime
 from openslot.demo.seed import seed
 from tests.support.races import OVERLAPS
 
+pytestmark = pytest.mark.rest("makes all demo data: one test in make test does")
 LAST_FACTS = f"""
 select {BOOKINGS.columns}, v.fact, v.type from bookings b
 join lateral (select * from events where subject_id = b.id order by no desc limit 1) v on true"""

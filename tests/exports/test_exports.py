@@ -18,6 +18,7 @@ from openslot.access import operations as access
 from openslot.accounts.models import User
 from openslot.accounts.plans import Plan
 from openslot.bookings import operations as bookings
+from openslot.bookings.models import UNAVAILABLE, BookingRef
 from openslot.core.actor import OPERATOR
 from openslot.core.secrets import SealBroken
 from openslot.core.times import iso
@@ -150,6 +151,19 @@ async def test_tables_and_the_calendar_can_be_opened(runtime: Runtime, user: Use
     assert contact["email"] == "jonas@okafor.example"
     calendar = icalendar.Calendar.from_ical(file.read("bookings.ics"))
     assert [str(event["uid"]) for event in calendar.walk("VEVENT")] == [booking.uid]
+
+
+async def test_a_reason_of_ours_is_english_in_the_files(runtime: Runtime, user: User) -> None:
+    booking = await furnish(runtime, user)
+    async with runtime.transaction(OPERATOR) as work:
+        ref = BookingRef(booking.id, None)
+        await bookings.cancel_booking(work, ref, reason=UNAVAILABLE.fill(host='Mara "M" Ö'))
+    file = await export(runtime, user)
+
+    said = 'Mara "M" Ö is not available any more'
+    (shown,) = load(file, "bookings.json")
+    (row,) = csv.DictReader(io.StringIO(file.read("bookings.csv").decode("utf-8-sig")))
+    assert (shown["cancelReason"], row["cancelReason"]) == (said, said)
 
 
 async def test_an_empty_account_gives_a_whole_file(runtime: Runtime, user: User) -> None:

@@ -1,6 +1,5 @@
 """Texts: English wherever programs read them, and every language where people do."""
 
-import re
 import subprocess
 import sys
 
@@ -8,12 +7,10 @@ import msgspec
 import pytest
 
 from openslot.accounts.errors import EmailAlreadyExists
-from openslot.bookings.models import OWN as CANCEL_REASONS
 from openslot.core.errors import Invalid
-from openslot.i18n import PluralText, Text, recall
+from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import negotiate
 from openslot.i18n.localization import localize
-from openslot.integrations.calendars.errors import OWN as CALENDAR_FAILURES
 from openslot.webhooks.errors import WebhookLimitExceeded
 
 GERMAN, ARABIC = negotiate("de"), negotiate("ar")
@@ -56,24 +53,6 @@ def test_what_is_not_a_text_is_somebodys_own_words() -> None:
     assert localize(7, GERMAN) == 7
 
 
-def test_a_stored_sentence_of_ours_is_found_again() -> None:
-    known = (Text("is required"), Text("must be at least %(bound)s"), Text("%(day)s (%(time)s)?"))
-    found = recall("must be at least 3", known)
-
-    assert (found, localize(found, GERMAN)) == ("must be at least 3", "muss mindestens 3 sein")
-    assert localize(recall("is required", known), GERMAN) == "ist erforderlich"
-    assert recall("Monday (09:00)?", known).values == {"day": "Monday", "time": "09:00"}  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize(
-    "words", ["", "is required.", "It is required", "must be at least ", "must be at least 3\n4", "100 %"]
-)
-def test_other_sentences_stay_as_they_were_written(words: str) -> None:
-    found = recall(words, (Text("is required"), Text("must be at least %(bound)s")))
-
-    assert (found, type(found)) == (words, str)
-
-
 def test_a_refusal_is_english_for_programs_and_translated_for_people() -> None:
     refusal = EmailAlreadyExists()
 
@@ -93,14 +72,3 @@ def test_texts_cost_the_terminal_no_catalogs() -> None:
     code = "import sys, openslot.core.errors, openslot.core.text; sys.exit('babel' in sys.modules)"
 
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@pytest.mark.parametrize("known", [CALENDAR_FAILURES, CANCEL_REASONS], ids=["calendars", "cancellations"])
-def test_every_stored_text_is_recalled_as_itself(known: tuple[Text, ...]) -> None:
-    for text in known:
-        filled = text.fill(**dict.fromkeys(re.findall(r"%\((\w+)\)s", text.msgid), "Mara Lindqvist 7"))
-
-        found = recall(str(filled), known)
-
-        assert isinstance(found, Text), text
-        assert (found.msgid, found.values) == (text.msgid, filled.values)

@@ -7,6 +7,7 @@ from openslot.core.revivals import (
     revive_effects,
 )
 from openslot.core.work import Done, Outcome, Runtime, Work
+from openslot.i18n import say
 from tests.jobs.probes import Poked
 from tests.support.effects import run_attempt
 
@@ -78,7 +79,7 @@ async def error_of(runtime: Runtime, note: str) -> str:
     error: str = await runtime.pool.fetchval(
         "select last_error from effects where id = $1", (await job_of(runtime, note)).effect_id
     )
-    return error
+    return say(error)
 
 
 async def is_counted_right(runtime: Runtime) -> bool:

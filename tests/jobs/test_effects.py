@@ -12,6 +12,7 @@ from openslot.core.events import Effect
 from openslot.core.ids import new_id
 from openslot.core.revivals import RevivalVerdict, revive_effects
 from openslot.core.work import Done, Expanded, GiveUp, Outcome, Reaction, Runtime, Skipped, Target, Wiring, Work
+from openslot.i18n import Reason
 from openslot.runtime import open_runtime
 from tests.jobs.probes import LEAVE_MARK, MARKS, Notebook, Poked, wired
 from tests.jobs.support import poke, settled, states, until
@@ -211,13 +212,13 @@ async def test_an_effect_that_takes_every_worker_down_is_buried(settings: Settin
 async def test_a_skipped_effect_says_why(settings: Settings) -> None:
     async def skip(work: Work, effect: Effect) -> Outcome:
         del work, effect
-        return Skipped("the meeting is over")
+        return Skipped(Reason("test.over", "the meeting is over"))
 
     async with a_runtime(settings, wired(skip)) as runtime, working(runtime):
         await poke(runtime, "late")
 
         assert await settled(runtime) == ["skipped"]
-        assert await runtime.pool.fetchval("select last_error from effects") == "the meeting is over"
+        assert await runtime.pool.fetchval("select last_error from effects") == "test.over"
 
 
 async def test_writers_of_one_lane_never_both_head_it(settings: Settings) -> None:

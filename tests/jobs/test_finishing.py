@@ -10,6 +10,7 @@ from openslot.core.effects import EffectEnding, Finish, finish_effects, take_eff
 from openslot.core.events import Change, Effect
 from openslot.core.ids import new_id
 from openslot.core.work import Done, Expanded, Outcome, Reaction, Runtime, Skipped, Target, Work
+from openslot.i18n import Reason
 from openslot.runtime import open_runtime
 from tests.jobs.probes import LEAVE_MARK, MARKS, Notebook, Poked, wired
 from tests.jobs.support import poke, settled, states
@@ -39,7 +40,9 @@ class Meeting:
         await self._all_here.wait()
         if note == "expand":
             return Expanded((Target(reaction="probe.child", target="x", lane=f"{effect.lane}@x"),))
-        return Skipped("no need") if note == "skip" else Done(vendor_id=note, changes=(Change(LEAVE_MARK, (note,)),))
+        if note == "skip":
+            return Skipped(Reason("test.no_need", "no need"))
+        return Done(vendor_id=note, changes=(Change(LEAVE_MARK, (note,)),))
 
 
 @pytest.fixture
@@ -75,7 +78,7 @@ async def test_effects_that_end_together_are_finished_by_one_transaction_and_non
         assert sorted(meeting.notes) == sorted(notes)
         rows = await runtime.pool.fetch("select attempts, vendor_id, last_error from effects order by no")
         done = [(1, note, None) for note in notes[:-1]]
-        assert [tuple(row.values()) for row in rows] == [*done, (1, None, "no need")]
+        assert [tuple(row.values()) for row in rows] == [*done, (1, None, "test.no_need")]
         assert await runtime.pool.fetchval(MARKS) == TOGETHER - 1
         assert await runtime.pool.fetchval(TRANSACTIONS) == 1
         assert await runtime.pool.fetchval("select sum(unfinished) from lanes") == 0

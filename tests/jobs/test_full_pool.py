@@ -4,6 +4,7 @@ import asyncio
 import os
 
 import asyncpg
+import pytest
 
 from openslot.accounts.events import UserPasswordChanged
 from openslot.accounts.models import User
@@ -28,6 +29,7 @@ def start_worker(settings: Settings) -> Forked:
     return Forked(openslot, "worker", environment=environment)
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 async def test_a_worker_waits_longer_for_a_connection_than_a_request(
     settings: Settings, runtime: Runtime, user: User
 ) -> None:

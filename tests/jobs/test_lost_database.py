@@ -58,6 +58,7 @@ def check_lines(log: Path) -> None:
     assert sum(BACK in event for event in events) == 1
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 async def test_a_worker_says_in_a_few_lines_that_the_database_is_gone_and_goes_on(
     own_database: Settings, tmp_path: Path
 ) -> None:
@@ -88,6 +89,7 @@ async def test_a_worker_says_in_a_few_lines_that_the_database_is_gone_and_goes_o
         worker.wait(60)
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 async def test_a_web_process_says_in_a_few_lines_that_the_database_is_gone_and_goes_on(
     own_database: Settings, tmp_path: Path
 ) -> None:

@@ -25,6 +25,7 @@ from openslot.core.work import (
     Work,
     to_target,
 )
+from openslot.i18n import Reason
 from openslot.jobs import gate as gates
 from openslot.jobs.gate import Gate, Place
 from openslot.runtime import open_runtime
@@ -126,7 +127,7 @@ async def test_the_gate_learns_from_how_a_try_went(settings: Settings, raised: E
 
 async def test_what_is_skipped_tells_nothing_of_its_target(settings: Settings) -> None:
     async def skip() -> Outcome:
-        return Skipped("nobody wants it")
+        return Skipped(Reason("test.unwanted", "nobody wants it"))
 
     gate = Gate(places=20)
     async with open_runtime(settings, wiring=wired(fan_out, more=(sending(skip),))) as runtime:

@@ -119,7 +119,7 @@ async def test_what_is_dropped_never_happens_and_says_why(settings: Settings) ->
         await run_due(runtime, clock)
 
         (row,) = await rows(runtime)
-        assert (row["state"], row["last_error"], row["attempts"]) == ("skipped", "the meeting was cancelled", 0)
+        assert (row["state"], row["last_error"], row["attempts"]) == ("skipped", "test.cancelled", 0)
         assert reminders.sent == []
         assert not await drop(runtime)
         assert not await move(runtime, due_at=clock.now)

@@ -11,6 +11,7 @@ import pytest
 from openslot.core.actor import OPERATOR, EffectAttempt
 from openslot.core.config import Settings
 from openslot.core.work import Runtime, Work
+from openslot.i18n import Reason
 from tests.jobs.planning import (
     HOUR,
     REMIND,
@@ -26,6 +27,8 @@ from tests.jobs.planning import (
     until_somebody_waits_for_a_lock,
 )
 from tests.support.effects import run_attempt, start_effect
+
+CANCELLED = Reason("test.cancelled", "the meeting was cancelled")
 
 
 class RolledBack(Exception):
@@ -76,7 +79,7 @@ async def test_run_and_drop_when_the_drop_is_first(settings: Settings, commits: 
         await plan(runtime, "hello", due_at=clock.now)
         (job,) = await jobs(runtime)
         async with a_transaction(runtime, commits=commits) as work:
-            assert await work.drop_planned(REMIND, "one", reason="cancelled")
+            assert await work.drop_planned(REMIND, "one", reason=CANCELLED)
             running = asyncio.create_task(run_attempt(runtime, job))
             await until_somebody_waits_for_a_lock(runtime)
         await running
@@ -176,7 +179,7 @@ async def test_move_and_drop_when_the_drop_is_first(settings: Settings) -> None:
     async with planning(settings) as (runtime, _, clock):
         await plan(runtime, "hello", due_at=clock.now)
         async with runtime.transaction(OPERATOR) as work:
-            assert await work.drop_planned(REMIND, "one", reason="cancelled")
+            assert await work.drop_planned(REMIND, "one", reason=CANCELLED)
             moving = asyncio.create_task(move(runtime, due_at=clock.now + HOUR))
             await until_somebody_waits_for_a_lock(runtime)
 
@@ -210,7 +213,7 @@ async def test_plan_and_drop_when_the_drop_is_first(settings: Settings) -> None:
     async with planning(settings) as (runtime, _, clock):
         await plan(runtime, "old", due_at=clock.now)
         async with runtime.transaction(OPERATOR) as work:
-            assert await work.drop_planned(REMIND, "one", reason="cancelled")
+            assert await work.drop_planned(REMIND, "one", reason=CANCELLED)
             planning_too = asyncio.create_task(plan(runtime, "new", due_at=clock.now + HOUR))
             await until_somebody_waits_for_a_lock(runtime)
         await planning_too

@@ -5,16 +5,16 @@ from uuid import UUID
 
 import pytest
 
-from openslot.core.effects import replay_lane
+from openslot.core.effects import REPLACED, replay_lane
 from openslot.core.revivals import (
     DONE_SINCE,
-    REPLACED,
     TOO_OLD,
     UNDER_WAY,
     LaneEntry,
     RevivalVerdict,
     judge,
 )
+from openslot.i18n import Reason
 
 NOW = datetime(2026, 3, 16, 12, tzinfo=UTC)
 LANE = "thing:1"
@@ -59,7 +59,7 @@ AGAIN = replay_lane(LANE)
         ([entry(9, "dead", lane=AGAIN)], None),
     ],
 )
-def test_what_came_after_it_decides(others: list[LaneEntry], reason: str | None) -> None:
+def test_what_came_after_it_decides(others: list[LaneEntry], reason: Reason | None) -> None:
     revival = judge(entry(5, "dead"), others, collapses=False, kept_since=NOW)
 
     assert revival.reason == reason

@@ -12,11 +12,12 @@ from msgspec.structs import replace
 
 from openslot.core.actor import OPERATOR, SYSTEM, EffectAttempt
 from openslot.core.config import Settings
-from openslot.core.effects import EffectEnding, finish_effects, release_held, replay_lane
+from openslot.core.effects import REPLACED, EffectEnding, finish_effects, release_held, replay_lane
 from openslot.core.events import Effect, NewEffect, insert_effects
 from openslot.core.ids import new_id
-from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD, UNDER_WAY, RevivalVerdict, revive_effects
+from openslot.core.revivals import DONE_SINCE, TOO_OLD, UNDER_WAY, RevivalVerdict, revive_effects
 from openslot.core.work import Done, Expanded, Outcome, Reaction, Runtime, Skipped, Target, Work
+from openslot.i18n import Reason
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Poked, wired
 from tests.jobs.reviving import Receiver, effects, error_of, is_counted_right, is_due, job_of, retry, run, run_all
@@ -53,7 +54,7 @@ async def test_a_created_behind_a_cancelled_that_is_done_is_skipped_with_the_rea
     assert await retry(runtime, *which) == [(RevivalVerdict.SKIPPED, DONE_SINCE)]
     await run_all(runtime)
     assert await effects(runtime) == {"created": "skipped", "cancelled": "done"}
-    assert await error_of(runtime, "created") == f"{DONE_SINCE}; it had failed: RuntimeError: no created, thanks"
+    assert await error_of(runtime, "created") == f"{DONE_SINCE.said}; it had failed: RuntimeError: no created, thanks"
     assert target.got == ["cancelled"]
 
 
@@ -355,7 +356,7 @@ async def test_whatever_is_retried_whenever_a_lane_keeps_its_order_and_is_never_
         if not is_calm and chance.random() < 0.4:
             raise RuntimeError("not now")
         if not is_calm and chance.random() < 0.1:
-            return Skipped("no need")
+            return Skipped(Reason("test.no_need", "no need"))
         got[event.thing].append(int(event.note))
         return Done()
 

@@ -163,9 +163,7 @@ async def test_a_number_whose_token_is_refused_is_told_once(runtime: Runtime, us
     broken = "select count(*) from events where type = 'messaging_connection.broken'"
     assert await runtime.pool.fetchval(broken) == 1
     failing = await connection_store.list_failing(runtime.pool)
-    assert [(each.id, each.last_error) for each in failing] == [
-        (made.id, "The provider refuses the account or its token")
-    ]
+    assert [(each.id, each.last_error) for each in failing] == [(made.id, "messaging.refused")]
 
 
 async def test_what_was_deleted_here_is_deleted_at_the_provider(

@@ -43,9 +43,9 @@ async def connect(runtime: Runtime, owner: AccountOwner, key: str | None = None)
         known = await connecting.find_connection(work, owner)
         wanted = ConnectionWanted(key=key or f"rk_test_{next(keys)}")
         found = KeyCheck(mode=Mode.TEST, account_id=f"acct_{next(keys)}", account_name=owner.name, missing=())
-        return await connecting.connect(
-            work, owner, CheckedAccount(wanted=wanted, found=found, known=known, is_same=False)
-        )
+        replacement = await connecting.preview_replacement(work, owner, known) if known else None
+        account = CheckedAccount(wanted=wanted, found=found, known=known, is_same=False, replacement=replacement)
+        return await connecting.connect(work, owner, account)
 
 
 async def disconnect(runtime: Runtime, owner: AccountOwner) -> None:

@@ -339,7 +339,7 @@ async def test_an_owner_whose_key_is_refused_is_told_once_and_reads_it_on_the_fi
         await tick(runtime, clock)
 
     broken = await connection_store.get(runtime.pool, connection.id)
-    assert broken.last_error == "Stripe refuses the key"
+    assert broken.last_error == "payments.refused"
     told_of = "select count(*) from mail_messages where subject = 'Openslot can''t read your payments'"
     assert await runtime.pool.fetchval(told_of) == 1
     assert "Payments can't be read from Stripe" in read_page(await member.get("/")).text
@@ -365,7 +365,7 @@ async def test_a_stripe_that_is_down_is_told_only_after_hours(
     fake_stripe.is_down = True
     await tick(runtime, clock)
     down = await connection_store.get(runtime.pool, connection.id)
-    assert (down.last_error, down.told_at) == ("Stripe can't be reached", None)
+    assert (down.last_error, down.told_at) == ("payments.unreachable", None)
     clock.pass_time(seconds=TELL_AFTER.total_seconds())
     await tick(runtime, clock)
     assert (await connection_store.get(runtime.pool, connection.id)).told_at == clock.now

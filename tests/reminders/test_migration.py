@@ -1,11 +1,10 @@
 """What hosts have chosen before there were entries holds, and so does what the last release writes beside us."""
 
-from importlib.resources import files
-
 import pytest
 
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
+from openslot.core.migrate import former_migrations
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.reminders.models import Audience, ReminderChannel, ReminderEntry, ReminderMoment
@@ -14,9 +13,7 @@ from tests.support.host import clock, stranger, user
 
 __all__ = ["clock", "stranger", "user"]
 
-MIGRATION = next(
-    each.read_text() for each in files("openslot.migrations").iterdir() if each.name.endswith("_reminder_entries.sql")
-)
+MIGRATION = former_migrations()["0053_reminder_entries.sql"]
 BEFORE = """
 alter table reminder_settings drop column entries,
     add column channels text[] not null default '{email}';

@@ -18,7 +18,7 @@ from openslot.scim.errors import InvalidFilter
 from openslot.scim.filters import Filter, parse_filter
 from openslot.scim.operations import list_users
 from openslot.scim.resources import derive_user, read_user
-from openslot.scim.store import SEARCH, Condition
+from openslot.scim.store import Condition, write_search
 from tests.scim.strategies import SUPPORTED
 from tests.scim.writing import judge, write
 from tests.support.hangs import within_a_second
@@ -145,7 +145,7 @@ async def test_the_name_that_providers_ask_for_is_found_by_an_index(
 ) -> None:
     assert crowd
     condition = Condition(parse_filter('userName eq "x"'))
-    statement = SEARCH.format(condition=condition.sql, limit=3, offset=4)
+    statement = write_search(condition.sql, limit=3, offset=4)
     rows = await runtime.pool.fetch(f"explain {statement}", organization.id, "x", 10, 0)
     plan = "\n".join(row[0] for row in rows)  # type: ignore[index]
 

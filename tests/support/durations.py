@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 import pytest
 from msgspec import Struct
 
-MOST_SHOWN = 30
+MAX_SHOWN = 30
 # The first of these that a test asks for is its kind.
 BY_FIXTURE = {"chromium": "browser", "web_pair": "processes", "client": "one request", "database_url": "database"}
 KINDS = ("pure", "database", "one request", "browser", "processes")
@@ -95,7 +95,7 @@ def write_summary(timed: Iterable[Timed]) -> Iterator[str]:
     kinds, folders = add_up(tests, "kind"), add_up(tests, "folder")
     yield "By kind: " + ", ".join(f"{kind} {kinds.get(kind, 0):.0f}" for kind in KINDS)
     yield "By folder: " + ", ".join(f"{folder} {seconds:.0f}" for folder, seconds in folders.items())
-    for each in tests[:MOST_SHOWN]:
+    for each in tests[:MAX_SHOWN]:
         yield f"{each.seconds:7.1f}  {each.name} ({each.kind})"
 
 

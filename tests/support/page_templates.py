@@ -39,11 +39,11 @@ WALKS = {
     "event types": ("dashboard/event_types/*",),
     "organization": ("organization/*",),
     "plans": ("plans/*",),
-    "payments": ("payments/*",),
+    "payments": ("payments/*", "dashboard/payments/*"),
     "security": ("oidc_refused.html", "two_factor.html", "dashboard/security/*"),
     "sign up": ("sign_up/*",),
     "webhooks": (
-        *("dashboard/notifications/*", "dashboard/numbers/*", "dashboard/payments/*", "dashboard/profile/*"),
+        *("dashboard/notifications/*", "dashboard/numbers/*", "dashboard/profile/*"),
         "dashboard/branding/*",
         *("dashboard/webhooks/*", "dashboard/crm/[clsd]*"),
     ),

@@ -1,8 +1,8 @@
 """Which tests `make test` runs, and which only `make test-all`; and how much less of some `make test` runs.
 
-A test is left to `make test-all` by its folder, by the mark `rest` with a reason, or because it drives a browser. The
-mark `daily` brings it back. Others run in both, shorter in `make test`: whatever draws examples, and every walk that
-opens each page of an area in a browser (`shortened`).
+A test is left to `make test-all` by its folder, by the mark `rest` with a reason, or by what it asks for: a browser, an
+installation, a backup. The mark `daily` brings it back. Others run in both, shorter in `make test`: whatever draws
+examples, and every walk that opens each page of an area in a browser (`shortened`).
 """
 
 import os
@@ -28,8 +28,13 @@ FOLDERS = {
     "tests/proofs": "runs a short form of a drill",
     "tests/upgrades": "compares with what releases have recorded",
 }
-# But the walks, which open each page once and are `shortened`.
-IN_BROWSER = "drives a browser; walks in make test open each page in one"
+# What tests ask for. But walks, which open each page once and are `shortened`, run in `make test`, too.
+FIXTURES = {
+    BROWSER: "drives a browser; walks in make test open each page in one",
+    "furnished": "starts commands on an installation with demo data",
+    "empty": "starts commands on an installation of its own",
+    "made_backup": "makes and restores backups",
+}
 SHORTER_BY = 4
 NAMES = {DAILY: "make test", REST: "the rest of make test-all"}
 OUTCOMES = ("passed", "failed", "error", "skipped")
@@ -118,9 +123,10 @@ def find_reason(item: pytest.Item) -> str | None:
         return str(reason)
     if item.get_closest_marker("daily"):
         return None
-    if BROWSER in getattr(item, "fixturenames", ()) and not is_shortened(item):
-        return IN_BROWSER
-    return next((reason for folder, reason in FOLDERS.items() if item.nodeid.startswith(f"{folder}/")), None)
+    asked = [] if is_shortened(item) else getattr(item, "fixturenames", ())
+    of_fixtures = [reason for name, reason in FIXTURES.items() if name in asked]
+    of_folders = [reason for folder, reason in FOLDERS.items() if item.nodeid.startswith(f"{folder}/")]
+    return next(iter(of_fixtures + of_folders), None)
 
 
 def is_shortened(item: pytest.Item) -> bool:

@@ -16,6 +16,7 @@ from openslot.core.config import Settings
 from openslot.core.outbound import Outbound, OutboundRefused, Resolver
 from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Runtime
+from openslot.i18n import say
 from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks import reactions
@@ -102,7 +103,7 @@ async def check_both_have_failed(runtime: Runtime, clock: MovingClock, add: Add,
         await happen()
         await work_off(runtime, clock)
 
-    errors = {one["url"]: one["error"] for one in await deliveries(runtime)}
+    errors = {one["url"]: say(one["error"]) for one in await deliveries(runtime)}
     assert errors[rude.url].startswith("127.0.0.1 ")
     assert errors[away].startswith("Can't connect to ")
     assert await states(runtime) == ["queued", "queued"]
@@ -125,7 +126,7 @@ async def test_one_who_never_ends_and_one_who_never_begins_have_failed_when_the_
         await asyncio.gather(*(run_attempt(runtime, job) for job in await planned_jobs(runtime)))
 
     tried = await deliveries(runtime)
-    assert {one["error"] for one in tried} == {"127.0.0.1 took too long to answer."}
+    assert {say(one["error"]) for one in tried} == {"127.0.0.1 took too long to answer."}
     waited = [timedelta(milliseconds=one["duration_ms"]) for one in tried]
     assert all(timedelta(milliseconds=-100) <= each - within < timedelta(seconds=10) for each in waited)
     assert await states(runtime) == ["queued", "queued"]
@@ -148,7 +149,7 @@ async def test_a_name_that_nobody_knows_has_failed(settings: Settings, clock: Mo
         await work_off(runtime, clock)
 
         (tried,) = await deliveries(runtime)
-        assert (tried["status"], tried["error"]) == (None, "hooks.example.org could not be resolved.")
+        assert (tried["status"], say(tried["error"])) == (None, "hooks.example.org could not be resolved.")
         assert await states(runtime) == ["queued"]
 
 
@@ -165,7 +166,7 @@ async def test_a_certificate_that_nobody_vouches_for_has_failed(
         await work_off(runtime, clock)
 
         (tried,) = await deliveries(runtime)
-        assert tried["error"].startswith("No secure connection to hooks.example.org")
+        assert say(tried["error"]).startswith("No secure connection to hooks.example.org")
         assert public.requests == []
 
 
@@ -199,5 +200,5 @@ async def test_a_name_that_turns_to_a_private_address_is_refused_when_it_is_deli
             clock.pass_time(hours=1)
 
         tried = await deliveries(runtime)
-        assert [one["error"] for one in tried[1:]] == ["The URL leads to an address that is not public."] * 2
+        assert [say(one["error"]) for one in tried[1:]] == ["The URL leads to an address that is not public."] * 2
         assert canary.connections == 0

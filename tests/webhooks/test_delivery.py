@@ -135,7 +135,7 @@ async def test_410_switches_the_endpoint_off_at_once_and_its_owner_is_to_be_told
 
     assert len(receiver.got) == 1
     assert await states(runtime) == ["dead"]
-    assert await state_of(runtime, endpoint.id) == ("disabled", "It answered 410: it is gone.")
+    assert await state_of(runtime, endpoint.id) == ("disabled", "webhooks.is_gone")
     notice = await runtime.pool.fetchrow(
         "select tenant_id, subject_id, public from events where type = 'webhook.disabled'"
     )
@@ -159,7 +159,7 @@ async def test_five_days_of_nothing_but_failure_switch_the_endpoint_off(
     clock.now = began + timedelta(days=5)
     await work_off(runtime, clock)
     state, reason = await state_of(runtime, endpoint.id)
-    assert (state, reason) == ("disabled", "Every delivery has failed for 5 days.")
+    assert (state, reason) == ("disabled", "webhooks.has_failed")
     assert await runtime.pool.fetchval("select count(*) from events where type = 'webhook.disabled'") == 1
     await work_until_settled(runtime, clock)
     assert set(await states(runtime)) <= {"skipped", "dead"}

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
+
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.jobs.gate import AT_ONCE
@@ -73,6 +75,7 @@ async def test_what_happens_to_a_booking_arrives_in_order_though_a_try_fails(
     assert [subject for subject, _ in taken[-3:]] == [str(made[0])] * 3, "the others did not wait"
 
 
+@pytest.mark.rest("waits for a tarpit: one test in make test does")
 async def test_a_tarpit_delays_nobody_else(runtime: Runtime, user: User, add: Add, happen: Happen) -> None:
     async with receiving(tarpit) as pit, receiving() as one, receiving() as other:
         for receiver in (pit, one, other):

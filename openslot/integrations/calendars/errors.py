@@ -3,65 +3,45 @@
 from datetime import timedelta
 
 from openslot.core.errors import Conflict, Forbidden, Invalid, NotFound, Refusal, RefusalKind
-from openslot.core.outbound.targets import FAILURES as OUTBOUND_FAILURES
-from openslot.core.outbound.targets import SENTENCES
-from openslot.i18n import Text, recall
+from openslot.i18n import Reason, Text
 
-SIGN_IN_REFUSED = Text("The calendar's server refuses the user name or the password")
-FORBIDDEN = Text("The calendar's server does not allow this account to do so")
-GONE = Text("The server no longer has this calendar")
-CHANGED = Text("The event was changed on the server since it was read")
-MISSING = Text("The server no longer has the calendar %(name)s")
-SLOW = Text("The calendar's server took too long")
-STATUS = Text("The calendar's server returned %(status)s")
-REDIRECTS_TOO_OFTEN = Text("The calendar's server sent too many redirects")
-BAD_ADDRESS = Text("The calendar's server returned an invalid URL")
-NOT_CALDAV = Text("The calendar's server did not return a valid CalDAV response")
-BAD_XML = Text("The calendar's server sent XML that can't be read")
-NO_CALENDARS = Text("No calendars are found at this address")
-TOO_LARGE = Text("The calendar has more than %(size)s megabytes")
-TOO_MANY_EVENTS = Text("The calendar has more than %(count)s events")
-FEED_STATUS = Text("The feed's server returned %(status)s")
-INCOMPLETE_FEED = Text("The feed's server returned an incomplete calendar")
-TAKES_TOO_LONG = Text("The calendar takes too long to read: its events repeat too often, or there are too many")
-CONSENT_NEEDED = Text("Access to the calendar was revoked or has expired. Connect it again")
-TOO_MANY_REQUESTS = Text("The calendar's server asks us to wait, because it got too many requests")
-UNREADABLE_ANSWER = Text("The calendar's server returned something that can't be read")
-NO_MAILBOX = Text("This account has no mailbox with a calendar at Microsoft")
-NOT_ORGANIZER = Text("Several people host this booking, and only its organizer can reschedule it in the calendar")
-SEVERAL_HOSTS = Text("Several people host this booking. Cancel it or hand it over on its page")
-LONG_ZONES = Text("The calendar's time zones are too long to be kept with each of its events")
-OWN = (
-    SIGN_IN_REFUSED,
-    FORBIDDEN,
-    GONE,
-    CHANGED,
-    MISSING,
-    SLOW,
-    STATUS,
-    REDIRECTS_TOO_OFTEN,
-    BAD_ADDRESS,
-    NOT_CALDAV,
-    BAD_XML,
-    NO_CALENDARS,
-    TOO_LARGE,
-    TOO_MANY_EVENTS,
-    FEED_STATUS,
-    INCOMPLETE_FEED,
-    LONG_ZONES,
-    TAKES_TOO_LONG,
-    CONSENT_NEEDED,
-    TOO_MANY_REQUESTS,
-    NO_MAILBOX,
-    UNREADABLE_ANSWER,
-    *SENTENCES.values(),
-    *OUTBOUND_FAILURES,
+SIGN_IN_REFUSED = Reason("calendars.sign_in_refused", "The calendar's server refuses the user name or the password")
+FORBIDDEN = Reason("calendars.forbidden", "The calendar's server does not allow this account to do so")
+GONE = Reason("calendars.gone", "The server no longer has this calendar")
+CHANGED = Reason("calendars.changed", "The event was changed on the server since it was read")
+MISSING = Reason("calendars.missing", "The server no longer has the calendar %(name)s")
+SLOW = Reason("calendars.slow", "The calendar's server took too long")
+STATUS = Reason("calendars.status", "The calendar's server returned %(status)s")
+REDIRECTS_TOO_OFTEN = Reason("calendars.redirects_too_often", "The calendar's server sent too many redirects")
+BAD_ADDRESS = Reason("calendars.bad_address", "The calendar's server returned an invalid URL")
+NOT_CALDAV = Reason("calendars.not_caldav", "The calendar's server did not return a valid CalDAV response")
+BAD_XML = Reason("calendars.bad_xml", "The calendar's server sent XML that can't be read")
+NO_CALENDARS = Reason("calendars.no_calendars", "No calendars are found at this address")
+TOO_LARGE = Reason("calendars.too_large", "The calendar has more than %(size)s megabytes")
+TOO_MANY_EVENTS = Reason("calendars.too_many_events", "The calendar has more than %(count)s events")
+FEED_STATUS = Reason("calendars.feed_status", "The feed's server returned %(status)s")
+INCOMPLETE_FEED = Reason("calendars.incomplete_feed", "The feed's server returned an incomplete calendar")
+TAKES_TOO_LONG = Reason(
+    "calendars.takes_too_long",
+    "The calendar takes too long to read: its events repeat too often, or there are too many",
 )
-
-
-def show_failure(failure: str) -> str:
-    """Return a stored failure as a text that can be translated."""
-    return recall(failure, OWN)
+CONSENT_NEEDED = Reason(
+    "calendars.consent_needed", "Access to the calendar was revoked or has expired. Connect it again"
+)
+TOO_MANY_REQUESTS = Reason(
+    "calendars.too_many_requests", "The calendar's server asks us to wait, because it got too many requests"
+)
+UNREADABLE_ANSWER = Reason("calendars.unreadable_answer", "The calendar's server returned something that can't be read")
+NO_MAILBOX = Reason("calendars.no_mailbox", "This account has no mailbox with a calendar at Microsoft")
+NOT_ORGANIZER = Reason(
+    "calendars.not_organizer",
+    "Several people host this booking, and only its organizer can reschedule it in the calendar",
+)
+SEVERAL_HOSTS = Reason(
+    "calendars.several_hosts", "Several people host this booking. Cancel it or hand it over on its page"
+)
+LONG_ZONES = Reason("calendars.long_zones", "The calendar's time zones are too long to be kept with each of its events")
+DISCONNECTED = Reason("calendars.disconnected", "the calendar is disconnected")
 
 
 class ConnectionNotFound(NotFound):

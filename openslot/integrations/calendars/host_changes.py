@@ -19,6 +19,7 @@ from openslot.core.errors import Invalid, Refusal
 from openslot.core.work import Runtime, Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
+from openslot.i18n import keep
 from openslot.integrations.calendars import event_store, rules
 from openslot.integrations.calendars.errors import NOT_ORGANIZER, SEVERAL_HOSTS
 from openslot.integrations.calendars.events import CalendarChangeRefused, CalendarEventsMissing
@@ -197,14 +198,14 @@ async def _cancel(work: Work, connection: CalendarConnection, details: BookingDe
 
 
 def _find_reason(refusal: Refusal) -> str:
-    return "; ".join((refusal.details or {}).values()) or refusal.message
+    return "; ".join((refusal.details or {}).values()) or refusal.sentence
 
 
 async def _refuse(
     work: Work, connection: CalendarConnection, booking: Booking, wanted: datetime | None, reason: str
 ) -> None:
     await work.record(
-        CalendarChangeRefused(**connection.identity, booking_id=booking.id, wanted_start=wanted, reason=str(reason))
+        CalendarChangeRefused(**connection.identity, booking_id=booking.id, wanted_start=wanted, reason=keep(reason))
     )
 
 

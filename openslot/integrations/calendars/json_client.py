@@ -89,7 +89,7 @@ class JsonClient:
         except (ConsentNeeded, OAuthNotConfigured):
             raise CalendarConsentNeeded from None
         except OAuthUnreachable as fault:
-            raise CalendarUnreachable(fault.message) from None
+            raise CalendarUnreachable(fault.sentence) from None
 
 
 def read_answer(response: httpx2.Response, answer: type[A]) -> A:

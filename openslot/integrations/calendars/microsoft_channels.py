@@ -24,7 +24,7 @@ from openslot.integrations.oauth.models import TokenSource
 
 LONGEST_ID = 200
 LONGEST_SECRET = 128
-MOST_ITEMS = 1000
+MAX_ITEMS = 1000
 
 IsLive = Callable[[UUID], Awaitable[bool]]
 
@@ -57,7 +57,7 @@ class GraphNotice(Struct, frozen=True, rename="camel"):
 
 
 class GraphNotices(Struct, frozen=True):
-    value: Annotated[tuple[GraphNotice, ...], Meta(min_length=1, max_length=MOST_ITEMS)]
+    value: Annotated[tuple[GraphNotice, ...], Meta(min_length=1, max_length=MAX_ITEMS)]
 
 
 class MicrosoftPush:

@@ -19,6 +19,7 @@ from openslot.integrations.calendars import event_store, store
 from openslot.integrations.calendars.adapters import ADAPTERS, can_invite, find_url, open_with
 from openslot.integrations.calendars.caldav import CalDavServer, read_address
 from openslot.integrations.calendars.errors import (
+    DISCONNECTED,
     MISSING,
     SLOW,
     CalendarUnreachable,
@@ -173,7 +174,7 @@ async def disconnect(work: Work, ref: ConnectionRef) -> None:
     await busy.drop_sources(work, [calendar.id for calendar in connection.calendars])
     await store.delete_connection(work.db, connection.id)
     await oauth.drop_grant(work, connection.id)
-    await work.drop_planned(READ, str(connection.id), reason="the calendar is disconnected")
+    await work.drop_planned(READ, str(connection.id), reason=DISCONNECTED)
     await work.record(CalendarDisconnected(**connection.identity))
 
 

@@ -38,10 +38,12 @@ from openslot.core.work import (
     Work,
     to_target,
 )
+from openslot.i18n import Reason
 from openslot.integrations.calendars import event_store, operations, store
 from openslot.integrations.calendars.adapters import open_server
 from openslot.integrations.calendars.booking_events import describe_booking
 from openslot.integrations.calendars.errors import (
+    DISCONNECTED,
     CalendarBusy,
     CalendarChanged,
     CalendarFault,
@@ -59,7 +61,7 @@ from openslot.integrations.calendars.sync import sync_connection
 from openslot.integrations.mail.models import MailAddress
 from openslot.jobs.each import serve_each
 
-DISCONNECTED = "the calendar is disconnected"
+BOOKING_GONE = Reason("calendars.booking_gone", "the booking is gone")
 DELAYS = tuple(
     timedelta(seconds=s) for s in (5, 30, 120, 600, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 24 * 3600, 48 * 3600)
 )
@@ -94,7 +96,7 @@ async def write(work: Work, effect: Effect) -> Outcome:
     try:
         details = await bookings.get_booking(work, BookingRef(booking_id, None))
     except BookingNotFound:
-        return Skipped("the booking is gone")
+        return Skipped(BOOKING_GONE)
     async with _open(work, target) as server:
         if details.booking.status is Status.CONFIRMED and details.is_hosted_by(target.owner_id):
             return await _put(work, server, target, details)
@@ -114,11 +116,11 @@ async def _open(work: Work, target: WriteTarget) -> AsyncIterator[CalendarServer
     try:
         yield server
     except (CalendarGone, ReadOnlyCalendar) as fault:
-        raise GiveUp(fault.message) from None
+        raise GiveUp(fault.sentence) from None
     except CalendarFault as fault:
         if isinstance(fault, CalendarBusy) and fault.after:
-            raise AskedToWait(fault.message, after=fault.after) from None
-        raise TryLater(fault.message) from None
+            raise AskedToWait(fault.sentence, after=fault.after) from None
+        raise TryLater(fault.sentence) from None
     finally:
         await server.close()
 

@@ -13,6 +13,7 @@ from openslot.core.ids import new_id
 from openslot.core.text import fold_ascii
 from openslot.core.times import get_zone
 from openslot.core.work import Runtime, Work
+from openslot.i18n import keep
 from openslot.integrations.calendars import event_store, operations, rules, store
 from openslot.integrations.calendars.adapters import open_server
 from openslot.integrations.calendars.channels import keep_channels
@@ -72,7 +73,7 @@ async def sync_connection(
     except LeaseLost:
         return None
     except (CalendarFault, TimeoutError) as fault:
-        message = str(SLOW) if isinstance(fault, TimeoutError) else fault.message
+        message = SLOW if isinstance(fault, TimeoutError) else fault.sentence
         await _keep_failure(runtime, lease, message, is_final=isinstance(fault, FINAL))
         return message
     for changes in sightings:
@@ -249,7 +250,7 @@ async def _keep_failure(runtime: Runtime, lease: Lease, error: str, *, is_final:
         await store.keep_failure(
             work.db,
             lease,
-            error[:1000],
+            keep(error)[:1000],
             failing_since=since,
             failures=failures,
             next_at=rules.next_sync(failures, now=work.now),
@@ -257,5 +258,5 @@ async def _keep_failure(runtime: Runtime, lease: Lease, error: str, *, is_final:
         )
         await busy.close_after(work, connection.busy_ids, closes_at)
         if is_told:
-            broken = CalendarBroken(**connection.identity, reason=error[:1000], since=since, closes_at=closes_at)
+            broken = CalendarBroken(**connection.identity, reason=keep(error)[:1000], since=since, closes_at=closes_at)
             await work.record(broken)

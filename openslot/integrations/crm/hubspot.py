@@ -145,7 +145,7 @@ class HubSpot:
         try:
             await self._client.send("PUT", place, Nothing)
         except NotFoundThere as fault:
-            raise CrmUnavailable(str(fault)) from None
+            raise CrmUnavailable(fault.args[0]) from None
         return meeting_id
 
     async def change_meeting(self, meeting_id: str, meeting: CrmMeeting, *, key: str) -> None:
@@ -214,7 +214,7 @@ class HubSpot:
             return (await self._client.send("POST", MEETINGS, FoundRecord, {"properties": wanted})).id
         except CrmUnavailable as fault:
             # It may have been created, and is not found at once.
-            raise CrmUnavailable(str(fault), after=INDEXED_WITHIN) from None
+            raise CrmUnavailable(fault.args[0], after=INDEXED_WITHIN) from None
 
     async def _has_own_property(self) -> bool:
         """Tell whether meetings have the unique property; it is created if that is allowed."""

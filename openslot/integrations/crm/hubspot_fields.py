@@ -14,10 +14,10 @@ from openslot.crm import operations as crm
 from openslot.crm.errors import CrmNotFound
 from openslot.crm.models import CrmConnection
 from openslot.crm.ports import CrmFault
-from openslot.crm.words import describe_fault, show_fault
+from openslot.crm.words import describe_fault
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import Question
-from openslot.i18n import Text
+from openslot.i18n import Text, recall
 from openslot.integrations.crm.hubspot import HubSpot, HubSpotOptions, Property
 
 UNREAD = Text("The properties of contacts could not be read from HubSpot: %(reason)s")
@@ -64,7 +64,7 @@ async def list_properties(work: Work, connection: CrmConnection) -> list[Propert
 
 
 def describe_unread(fault: CrmFault) -> Text:
-    return UNREAD.fill(reason=show_fault(describe_fault(fault)))
+    return UNREAD.fill(reason=recall(describe_fault(fault)))
 
 
 async def choose(

@@ -21,6 +21,7 @@ from openslot.core.text import fold_ascii, one_line
 from openslot.core.work import Outcome, Runtime, Skipped, Work
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import choose_locale
+from openslot.integrations.mail import reasons
 from openslot.integrations.mail.models import Draft, Fact, Letter, Link, MailKind, Recipient, compose
 from openslot.integrations.mail.notices import SECURITY_FOOTER, to_owner, write_notice
 from openslot.integrations.mail.operations import deliver, leave_unsent
@@ -28,8 +29,6 @@ from openslot.people import deletions
 from openslot.people.deletions import DeletionLinkRequested
 
 FORGOT = "/password/forgot"
-DELETED, EXPIRED = "the account is deleted", "the link has expired"
-NOT_WAITING = "the change was confirmed, withdrawn or replaced by another"
 SAME_PASSWORD = Text("If this wasn't you, you can ignore this email. Your password is unchanged.")
 NOTHING_CHANGED = Text("If this wasn't you, you can ignore this email. Nothing was changed.")
 BY_PROVIDER = (
@@ -45,7 +44,7 @@ BY_OWNER = (
 async def send_reset(work: Work, effect: Effect) -> Outcome:
     """Send the link to a new password, if the address has an account that may have one."""
     if work.now - effect.created_at >= resets.RESET_LASTS:
-        return await leave_unsent(work, effect, EXPIRED)
+        return await leave_unsent(work, effect, reasons.EXPIRED)
     async with work.runtime.transaction(SYSTEM) as begun:
         reset = await resets.begin_reset(begun, effect.id, effect.plan(ResetRequested))
     if isinstance(reset, NoReset):
@@ -59,7 +58,7 @@ async def tell_password_changed(work: Work, effect: Effect) -> Outcome:
     event = effect.event(UserPasswordChanged)
     user = await accounts_store.find_user(work.db, event.user_id, now=work.now)
     if user is None:
-        return await leave_unsent(work, effect, DELETED)
+        return await leave_unsent(work, effect, reasons.DELETED)
     when = format_short(effect.event_at, user.zone, choose_locale(user.locale))
     letter = compose(
         Text("Your password was changed"),
@@ -79,10 +78,10 @@ async def tell_address_changed(work: Work, effect: Effect) -> Outcome:
     """Notify the former address of an account that it has another one."""
     event = effect.event(UserChanged)
     if fold_ascii(event.email) == fold_ascii(event.previous_email):
-        return Skipped("the address is the same")
+        return Skipped(reasons.SAME_ADDRESS)
     user = await accounts_store.find_user(work.db, event.user_id, now=work.now)
     if user is None:
-        return await leave_unsent(work, effect, DELETED)
+        return await leave_unsent(work, effect, reasons.DELETED)
     letter = compose(
         Text("The email address of your account was changed"),
         *BY_OWNER if effect.actor.kind is ActorKind.SESSION else BY_PROVIDER,
@@ -97,7 +96,7 @@ async def tell_address_kept(work: Work, effect: Effect) -> Outcome:
     kept = effect.plan(AddressKept)
     user = await accounts_store.find_user(work.db, kept.user_id, now=work.now)
     if user is None:
-        return await leave_unsent(work, effect, DELETED)
+        return await leave_unsent(work, effect, reasons.DELETED)
     letter = compose(
         Text("Your account keeps its email address"),
         Text(
@@ -117,7 +116,7 @@ async def send_confirmation_link(work: Work, effect: Effect) -> Outcome:
     """Send the link to the new address, or tell its owner that it has an account already."""
     change = await address_changes.find_change(work, effect.event(AddressChangeRequested).change_id)
     if change is None:
-        return await leave_unsent(work, effect, NOT_WAITING)
+        return await leave_unsent(work, effect, reasons.NOT_WAITING)
     owner = await accounts.find_user_by_email(work, change.email)
     user = await accounts.get_user(work, change.user_id)
     letter = _write_taken(owner) if owner else _write_confirmation(work.runtime, user, change)
@@ -130,7 +129,7 @@ async def tell_address_change_requested(work: Work, effect: Effect) -> Outcome:
     """Notify the current address which one is wanted, so that its owner can stop it."""
     change = await address_changes.find_change(work, effect.event(AddressChangeRequested).change_id)
     if change is None:
-        return await leave_unsent(work, effect, NOT_WAITING)
+        return await leave_unsent(work, effect, reasons.NOT_WAITING)
     user = await accounts.get_user(work, change.user_id)
     letter = compose(
         Text("Someone wants to change the email address of your account"),
@@ -147,10 +146,10 @@ async def send_deletion_link(work: Work, effect: Effect) -> Outcome:
     """Send the link with which the owner of an account without a password deletes it."""
     expires_at = effect.created_at + deletions.LINK_LASTS
     if work.now >= expires_at:
-        return await leave_unsent(work, effect, EXPIRED)
+        return await leave_unsent(work, effect, reasons.EXPIRED)
     user = await accounts_store.find_user(work.db, effect.plan(DeletionLinkRequested).user_id, now=work.now)
     if user is None or user.disabled_at is not None:
-        return await leave_unsent(work, effect, "the account is closed" if user else DELETED)
+        return await leave_unsent(work, effect, reasons.CLOSED if user else reasons.DELETED)
     letter = compose(
         Text("Confirm that you want to delete your account"),
         Text("Someone who is signed in to your account %(email)s wants to delete it.", email=user.email),
@@ -167,9 +166,9 @@ async def send_sign_up(work: Work, effect: Effect) -> Outcome:
     """Send the link, or tell the owner of an existing account that there is one."""
     sign_up = await sign_ups.find_sign_up(work, effect.event(SignUpRequested).sign_up_id)
     if sign_up is None:
-        return await leave_unsent(work, effect, "the sign-up is no longer valid")
+        return await leave_unsent(work, effect, reasons.SIGN_UP_OVER)
     if await sign_ups.has_enough_mail(work, sign_up):
-        return await leave_unsent(work, effect, "the address was sent as many links as allowed")
+        return await leave_unsent(work, effect, reasons.ENOUGH_LINKS)
     user = await accounts.find_user_by_email(work, sign_up.email)
     if user is not None and await accounts.is_unclaimed(work, user):
         # The link gives them the account that a provider has opened with their address.
@@ -186,7 +185,7 @@ async def invite(work: Work, effect: Effect) -> Outcome:
     try:
         found = await invitations.get_invitation(work, invitations.invitation_token(work.runtime, event.invitation_id))
     except InvalidInvitation:
-        return await leave_unsent(work, effect, "the invitation is no longer valid")
+        return await leave_unsent(work, effect, reasons.INVITATION_OVER)
     user, organization = found.user, one_line(event.organization_name)
     draft = Draft(
         id=effect.id,

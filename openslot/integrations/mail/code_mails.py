@@ -10,6 +10,7 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import choose_locale
+from openslot.integrations.mail import reasons
 from openslot.integrations.mail.meetings import MailHost
 from openslot.integrations.mail.models import (
     Draft,
@@ -23,18 +24,16 @@ from openslot.integrations.mail.models import (
 )
 from openslot.integrations.mail.operations import deliver, find_host, leave_unsent
 
-OVER = "the code has expired"
-
 
 async def send_code(work: Work, effect: Effect) -> Outcome:
     """Send a code to whoever wants to book, while it can be used."""
     code = await email_codes.find_code(work, effect.plan(CodePlan).code_id)
     if code is None:
-        return await leave_unsent(work, effect, OVER)
+        return await leave_unsent(work, effect, reasons.CODE_EXPIRED)
     event_type = await event_types.get_any_event_type(work, code.event_type_id)
     host = await find_host(work, event_type.owner_id, color=event_type.color)
     if host is None:
-        return await leave_unsent(work, effect, OVER)
+        return await leave_unsent(work, effect, reasons.CODE_EXPIRED)
     draft = Draft(
         id=effect.id,
         kind=MailKind.NOTICE,

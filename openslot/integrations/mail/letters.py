@@ -18,14 +18,14 @@ from openslot.bookings.events import (
     BookingRescheduled,
 )
 from openslot.bookings.links import booking_url, calendar_url, manage_url
-from openslot.bookings.models import AnswerValue, BookingDetails, BookingRef, Status, show_reason
+from openslot.bookings.models import AnswerValue, BookingDetails, BookingRef, Status
 from openslot.bookings.words import format_day, format_hours, format_short, format_zone, list_answers
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.events import Effect
 from openslot.core.text import find_name, one_line, paragraph
 from openslot.core.work import Runtime, Work
 from openslot.event_types.models import LocationKind
-from openslot.i18n import Text
+from openslot.i18n import Text, recall
 from openslot.i18n.languages import Locale, choose_locale
 from openslot.i18n.localization import localize
 from openslot.integrations.mail import operations
@@ -226,7 +226,7 @@ def find_quote(meeting: MailedMeeting, recipient: Recipient) -> str | None:
     """Find the text to quote: the host's text goes to everyone, an invitee's only to the host."""
     is_for_host = recipient.role is RecipientRole.HOST
     if meeting.reason:
-        return show_reason(paragraph(meeting.reason)) if meeting.is_reason_of_host or is_for_host else None
+        return recall(paragraph(meeting.reason)) if meeting.is_reason_of_host or is_for_host else None
     notes = None if meeting.previous_starts_at else meeting.booking.notes
     return paragraph(notes) if notes and is_for_host else None
 

@@ -67,7 +67,7 @@ class Recipient(Struct, frozen=True, kw_only=True):
     locale: str | None
     """A language tag; None: nobody knows."""
     user_id: UUID | None = None
-    """Of a host."""
+    """Set if the recipient is a host."""
 
 
 class Fact(Struct, frozen=True, kw_only=True):
@@ -264,7 +264,6 @@ TOPICS_OF_MEETINGS = {
     MailKind.HOSTS: MailTopic.RESCHEDULED,
     MailKind.HANDOVER: MailTopic.CANCELLED,
 }
-UNWANTED = "the host has switched these mails off"
 
 
 def decide_topics(choices: Mapping[str, bool]) -> frozenset[MailTopic]:

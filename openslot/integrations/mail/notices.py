@@ -9,18 +9,13 @@ from msgspec import Struct
 from openslot.access.events import RecoveryCodesRenewed, RecoveryCodeUsed, TwoFactorTurnedOff, TwoFactorTurnedOn
 from openslot.accounts.events import UserDataExported, UserDeletionBegun, UserDeletionEnding
 from openslot.accounts.models import PRODUCT, BrandedHost, SignUp, User
-from openslot.availability.errors import SlotUnavailable
-from openslot.bookings.conferences import NO_LINK_REASONS
-from openslot.bookings.errors import BookingAlreadyCancelled, BookingAlreadyEnded
 from openslot.bookings.events import BookingLinkFailed
 from openslot.core.events import E, Effect
 from openslot.core.text import one_line
-from openslot.crm import words as crm
 from openslot.crm.events import CrmBroken
 from openslot.event_types.events import PaymentAccountChanged
-from openslot.i18n import PluralText, Text, recall
+from openslot.i18n import PluralText, Reason, Text, recall
 from openslot.i18n.languages import choose_locale
-from openslot.integrations.calendars.errors import NOT_ORGANIZER, OWN, SEVERAL_HOSTS, show_failure
 from openslot.integrations.calendars.events import (
     CalendarBroken,
     CalendarChangeRefused,
@@ -41,24 +36,15 @@ from openslot.integrations.mail.models import (
     compose,
 )
 from openslot.integrations.oidc.events import IdentityConnected, IdentityDisconnected
-from openslot.messaging import connections as numbers
 from openslot.messaging.connection_events import HostNumberChanged, MessagingBroken
 from openslot.payments.connection_events import PaymentsUnreadable
-from openslot.payments.connections import show_fault
 from openslot.payments.events import PaymentNeedsAttention
 from openslot.payments.words import PROBLEMS, describe_money
 from openslot.webhooks.events import WebhookDisabled
-from openslot.webhooks.models import show_switch_off
 
 SECURITY_FOOTER = Text("You received this email because it is about the security of your account.")
 ACCOUNT_FOOTER = Text("You received this email because you have an account here.")
 NOT_YOU = Text("If this wasn't you, change your password now and contact your administrator.")
-# Why a change that a host made in the calendar can be refused.
-REFUSALS = (
-    *(Text(str(each)) for each in (SlotUnavailable(), BookingAlreadyEnded(), BookingAlreadyCancelled())),
-    NOT_ORGANIZER,
-    SEVERAL_HOSTS,
-)
 
 POT_NAMES = {
     MailPot.CONFIRMATIONS: Text("Confirmations to invitees"),
@@ -68,9 +54,6 @@ POT_NAMES = {
     MailPot.CANCELLATIONS: Text("Emails to invitees about cancelled bookings"),
     MailPot.WAIT_LIST: Text("Emails to people on the wait list"),
 }
-
-# Why there is no link: by our own rules, or because of the calendar that it is made with.
-NO_LINK = (*NO_LINK_REASONS, *OWN)
 
 
 class Notice(Struct, Generic[E], frozen=True):
@@ -111,6 +94,14 @@ def to_owner(person: User | SignUp | BrandedHost, email: str | None = None) -> R
     return Recipient(
         role=RecipientRole.HOST, email=email or person.email, name=person.name, zone="UTC", locale=person.locale
     )
+
+
+def _show_reason(kept: str) -> str:
+    """Show why something was not done, on one line, whoever has written it."""
+    reason = recall(kept)
+    if isinstance(reason, Reason):
+        return reason.fill(**{name: one_line(str(value)) for name, value in reason.values.items()})
+    return one_line(reason)
 
 
 def _about_security(subject: Text, *paragraphs: Text, service: str = "") -> Letter:
@@ -216,7 +207,7 @@ LETTERS = (
             Text("Your events are kept. When the endpoint works again, resume it and replay the events it missed."),
             facts=(
                 Fact(label=Text("Address"), lines=(one_line(event.url),), is_verbatim=True),
-                Fact(label=Text("Reason"), lines=(show_switch_off(one_line(event.reason)),), is_verbatim=True),
+                Fact(label=Text("Reason"), lines=(_show_reason(event.reason),), is_verbatim=True),
             ),
             footer=Text("You received this email because the endpoint belongs to your account."),
         ),
@@ -229,7 +220,7 @@ LETTERS = (
             Text("Openslot can't sync your calendar"),
             Text("Until it can be synced again, we keep using the last known busy times for the period you chose."),
             Text("After that, no times are offered. Check the calendar, or reconnect it."),
-            fact=Fact(label=Text("Reason"), lines=(show_failure(one_line(event.reason)),), is_verbatim=True),
+            fact=Fact(label=Text("Reason"), lines=(_show_reason(event.reason),), is_verbatim=True),
         ),
         MailTopic.CALENDAR,
     ),
@@ -239,7 +230,7 @@ LETTERS = (
             Text("Openslot can't read your payments"),
             Text("Stripe no longer accepts the key that you have connected, or can't be reached."),
             Text("Until that is repaired, nobody can pay, and refunds wait. Connect a new key of the same account."),
-            facts=(Fact(label=Text("Reason"), lines=(show_fault(one_line(event.reason)),), is_verbatim=True),),
+            facts=(Fact(label=Text("Reason"), lines=(_show_reason(event.reason),), is_verbatim=True),),
             button=Link(
                 label=Text("Go to payments"),
                 url=f"{event.base_url}/{'organization' if event.organization_id else 'settings'}/payments",
@@ -257,7 +248,7 @@ LETTERS = (
             Text("Until that is repaired, no messages are sent from this number. If the token has changed, enter it."),
             facts=(
                 Fact(label=Text("Number"), lines=(one_line(event.number),), is_verbatim=True),
-                Fact(label=Text("Reason"), lines=(numbers.show_fault(one_line(event.reason)),), is_verbatim=True),
+                Fact(label=Text("Reason"), lines=(_show_reason(event.reason),), is_verbatim=True),
             ),
             button=Link(
                 label=Text("Go to the number"),
@@ -275,7 +266,7 @@ LETTERS = (
             Text("Bookings work as before. What the CRM has missed is sent when it works again: check the connection."),
             facts=(
                 Fact(label=Text("CRM"), lines=(one_line(event.label),), is_verbatim=True),
-                Fact(label=Text("Reason"), lines=(crm.show_fault(one_line(event.reason)),), is_verbatim=True),
+                Fact(label=Text("Reason"), lines=(_show_reason(event.reason),), is_verbatim=True),
             ),
             button=Link(label=Text("Go to the CRM"), url=f"{event.base_url}/settings/crm"),
             footer=ACCOUNT_FOOTER,
@@ -301,7 +292,7 @@ LETTERS = (
             Text("No link could be made. Send a link to the invitee yourself, or open the booking and try it again."),
             facts=(
                 Fact(label=Text("Invitee"), lines=(one_line(event.booking.invitee_name), event.booking.invitee_email)),
-                Fact(label=Text("Reason"), lines=(recall(one_line(event.reason), NO_LINK),), is_verbatim=True),
+                Fact(label=Text("Reason"), lines=(_show_reason(event.reason),), is_verbatim=True),
             ),
             button=Link(label=Text("View the booking"), url=f"{event.base_url}/bookings/{event.booking.id}"),
             footer=Text("You received this email because people can book meetings with you."),
@@ -315,7 +306,7 @@ LETTERS = (
             Text(
                 "You changed or deleted a booking in your calendar. This was not possible, so the booking is unchanged."
             ),
-            fact=Fact(label=Text("Reason"), lines=(recall(one_line(event.reason), REFUSALS),), is_verbatim=True),
+            fact=Fact(label=Text("Reason"), lines=(_show_reason(event.reason),), is_verbatim=True),
         ),
         MailTopic.CALENDAR,
     ),

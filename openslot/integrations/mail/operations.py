@@ -19,7 +19,8 @@ from openslot.core.secrets import SealBroken
 from openslot.core.work import Done, GiveUp, Outcome, Runtime, Skipped, TryLater, Work
 from openslot.flags import switches
 from openslot.flags.models import OutgoingChannel
-from openslot.integrations.mail import rules, store
+from openslot.i18n import Reason
+from openslot.integrations.mail import reasons, rules, store
 from openslot.integrations.mail.events import MailLimitReached
 from openslot.integrations.mail.meetings import MailHost
 from openslot.integrations.mail.message import ascii_address, needs_utf8, write_message, write_message_id
@@ -104,7 +105,7 @@ async def deliver(work: Work, effect: Effect, draft: Draft, cause: Actor) -> Out
             mail = await begin_mail(counted, draft, mailer)
     else:
         mail = await begin_mail(work, draft, mailer)
-    if isinstance(mail, str):
+    if isinstance(mail, Reason):
         return Skipped(mail)
     if mail is not None:
         if not draft.is_security and (stop := await switches.find_stop(work, OutgoingChannel.EMAIL)) is not None:
@@ -121,9 +122,9 @@ async def deliver(work: Work, effect: Effect, draft: Draft, cause: Actor) -> Out
     return Done(changes=(store.finish_mail(effect.id, now=work.runtime.clock()),))
 
 
-async def leave_unsent(work: Work, effect: Effect, reason: str) -> Skipped:
+async def leave_unsent(work: Work, effect: Effect, reason: Reason) -> Skipped:
     """Leave a mail unsent; if it was tried before, the log says so."""
-    await _fail(work, effect, f"not sent: {reason}")
+    await _fail(work, effect, f"not sent: {reason.said}")
     return Skipped(reason)
 
 
@@ -132,7 +133,7 @@ async def _fail(work: Work, effect: Effect, error: str) -> None:
         await store.fail_mail(failed.db, effect.id, error[:1000])
 
 
-async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail | str | None:
+async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail | Reason | None:
     """Write an email and log it; return which limit is reached if it must not be sent, None if it was sent before.
 
     Mail that is counted needs a transaction of its own, so that concurrent counts see it.
@@ -146,7 +147,7 @@ async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail |
         subject=rendered.logged_subject,
         status=MailStatus.FAILED if limit else MailStatus.SENDING,
         transport=mailer.name,
-        error=limit,
+        error=f"not sent: {limit.said}" if limit else None,
         now=work.now,
     )
     if limit is not None or written_at is None:
@@ -176,11 +177,11 @@ async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail |
     )
 
 
-async def _find_limit(work: Work, draft: Draft) -> str | None:
+async def _find_limit(work: Work, draft: Draft) -> Reason | None:
     settings, since = work.runtime.settings, work.now - rules.LIMIT_WINDOW
     counted = await store.count_public(work.db, draft, since=since)
     if counted.to_recipient >= (most := settings.limit_mail_recipient):
-        return f"{rules.LIMIT_REACHED}the public has set off {most} mails to this address within 24 hours"
+        return reasons.LIMIT.fill(limit=f"the public has set off {most} mails to this address within 24 hours")
     pot = rules.find_pot(draft.kind, draft.recipient.role)
     if pot is None or draft.host_id is None or draft.is_reserved:
         return None
@@ -190,7 +191,7 @@ async def _find_limit(work: Work, draft: Draft) -> str | None:
     if await store.reach_limit(work.db, draft.host_id, pot, now=work.now, told_since=since):
         await work.record(MailLimitReached(host_id=draft.host_id, pot=pot, limit=size))
     kind = f"mails of this kind ({pot}) for this host"
-    return f"{rules.LIMIT_REACHED}the public has set off {size} {kind} within 24 hours"
+    return reasons.LIMIT.fill(limit=f"the public has set off {size} {kind} within 24 hours")
 
 
 async def is_told(work: Work, booking: Booking, kind: MailKind) -> bool:
@@ -208,7 +209,7 @@ async def is_told(work: Work, booking: Booking, kind: MailKind) -> bool:
     return has_room and told.counted.to_recipient < settings.limit_mail_recipient
 
 
-async def _find_allowance(work: Work, draft: Draft) -> str | None:
+async def _find_allowance(work: Work, draft: Draft) -> Reason | None:
     """Count a mail to others for the account of the host, once however often it is tried.
 
     What is repeated costs a stranger each time. Of accounts for which nobody vouches, one person is sent as many as the
@@ -222,13 +223,13 @@ async def _find_allowance(work: Work, draft: Draft) -> str | None:
         return None
     if not account.is_trusted and not await _has_spent_recipient(work, email):
         most = work.runtime.settings.limit_mail_recipient
-        return f"{rules.LIMIT_REACHED}new accounts have set off {most} mails to this address within 24 hours"
+        return reasons.LIMIT.fill(limit=f"new accounts have set off {most} mails to this address within 24 hours")
     if not draft.is_repeated or not await is_stranger(work, host_id, email, is_trusted=account.is_trusted):
         return None
     try:
         await spend(work, Cost.MAIL, [account])
     except AllowanceUsed as used:
-        return f"{rules.LIMIT_REACHED}{used.message}"
+        return reasons.LIMIT.fill(limit=used.message)
     return None
 
 

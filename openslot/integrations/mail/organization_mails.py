@@ -6,6 +6,7 @@ from openslot.core.text import one_line
 from openslot.core.work import Outcome, Reaction, Skipped, Work
 from openslot.i18n import PluralText, Text
 from openslot.integrations.mail import operations as mail
+from openslot.integrations.mail import reasons
 from openslot.integrations.mail.models import Fact, Letter, compose
 from openslot.integrations.mail.notices import to_owner, write_notice
 from openslot.integrations.mail.operations import deliver, mail_server
@@ -24,7 +25,7 @@ async def report_held(work: Work, effect: Effect) -> Outcome:
     held = await store.list_held(work.db, report.organization_id, now=work.now)
     administrator = await mail.find_host(work, report.administrator_id)
     if not held or administrator is None:
-        return Skipped("no departure waits, or the administrator is gone")
+        return Skipped(reasons.NOTHING_HELD)
     letter = _write_letter(one_line(report.organization_name), held)
     return await deliver(
         work, effect, write_notice(effect, letter, to_owner(administrator), host_id=report.administrator_id), SYSTEM
@@ -55,7 +56,7 @@ async def tell_deleted(work: Work, effect: Effect) -> Outcome:
     notice = effect.plan(DeletionNotice)
     administrator = await mail.find_host(work, notice.administrator_id)
     if administrator is None:
-        return Skipped("the administrator's account is deleted")
+        return Skipped(reasons.NO_ADMINISTRATOR)
     to, host_id = to_owner(administrator), notice.administrator_id
     draft = write_notice(effect, _write_deletion_letter(notice), to, host_id=host_id)
     return await deliver(work, effect, draft, SYSTEM)

@@ -7,13 +7,12 @@ from openslot.core.text import one_line
 from openslot.core.work import Outcome, Work
 from openslot.i18n import Text
 from openslot.i18n.languages import choose_locale
+from openslot.integrations.mail import reasons
 from openslot.integrations.mail.meetings import list_recipients
 from openslot.integrations.mail.models import Draft, Fact, MailAddress, MailKind, compose
 from openslot.integrations.mail.operations import deliver, find_host, leave_unsent
 from openslot.payments.events import PaymentRefunded
 from openslot.payments.words import show_amount
-
-NO_HOST = "the host is gone"
 
 
 async def tell_refunded(work: Work, effect: Effect) -> Outcome:
@@ -22,7 +21,7 @@ async def tell_refunded(work: Work, effect: Effect) -> Outcome:
     booking, payment = event.booking, event.payment
     host = await find_host(work, payment.host_id, color=event.event_type.color)
     if host is None:
-        return await leave_unsent(work, effect, NO_HOST)
+        return await leave_unsent(work, effect, reasons.HOST_GONE)
     invitee = list_recipients(booking, [host])[0]
     locale = choose_locale(invitee.locale, host.locale)
     amount = show_amount(payment.price, event.refund.amount)

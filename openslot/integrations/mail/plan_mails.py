@@ -5,6 +5,7 @@ from openslot.core.events import Effect
 from openslot.core.work import Outcome, Reaction, Skipped, Work
 from openslot.i18n import Text
 from openslot.integrations.mail import operations as mail
+from openslot.integrations.mail import reasons
 from openslot.integrations.mail.models import Letter, compose
 from openslot.integrations.mail.notices import to_owner, write_notice
 from openslot.integrations.mail.operations import deliver, mail_server
@@ -17,7 +18,7 @@ async def tell_second(work: Work, effect: Effect) -> Outcome:
     second = effect.plan(SecondSubscription)
     told = await mail.find_host(work, second.told_id) if second.told_id else None
     if told is None or second.told_id is None:
-        return Skipped("the account is deleted")
+        return Skipped(reasons.DELETED)
     draft = write_notice(effect, _write_letter(), to_owner(told), host_id=second.told_id)
     return await deliver(work, effect, draft, SYSTEM)
 

@@ -33,6 +33,7 @@ from openslot.integrations.mail import (
     code_mails,
     operations,
     payment_mails,
+    reasons,
     request_mails,
     store,
     wait_list_mails,
@@ -52,7 +53,7 @@ from openslot.integrations.mail.meetings import (
     with_inviter,
     with_payment,
 )
-from openslot.integrations.mail.models import UNWANTED, MailKind, Recipient, RecipientRole
+from openslot.integrations.mail.models import MailKind, Recipient, RecipientRole
 from openslot.integrations.mail.notices import NOTICES, to_owner, write_notice
 from openslot.integrations.mail.operations import deliver, leave_unsent, mail_server
 from openslot.integrations.mail.reminder_mails import (
@@ -75,7 +76,6 @@ from openslot.wait_list.events import WaitListJoined, WaitListOffered, WaitListO
 from openslot.wait_list.reactions import plan_end_of_untold
 
 SEND = "mail.send"
-OVER, NO_HOST = "the meeting is over", "the host's account is deleted"
 
 
 async def fan_out(work: Work, effect: Effect) -> Outcome:
@@ -84,9 +84,9 @@ async def fan_out(work: Work, effect: Effect) -> Outcome:
     booking = event.booking
     hosts = await operations.find_hosts(work, event)
     if not hosts:
-        return Skipped(NO_HOST)
+        return Skipped(reasons.NO_HOST)
     if _is_over(event, now=work.now):
-        return Skipped(OVER)
+        return Skipped(reasons.OVER)
     # What happens to bookings of a series is told in its order.
     lane = f"mail:series:{booking.series_id}" if booking.series_id else effect.lane
     former = await find_former(work, event)
@@ -116,14 +116,14 @@ async def send(work: Work, effect: Effect) -> Outcome:
     """Notify one person of what happened to a meeting, or to all of a series."""
     event = read_event(effect)
     if _is_over(event, now=work.now):
-        return await leave_unsent(work, effect, OVER)
+        return await leave_unsent(work, effect, reasons.OVER)
     hosts, former = await operations.find_hosts(work, event), await find_former(work, event)
     recipient = _find_recipient(event, effect, hosts, former) if hosts else None
     if recipient is None:
-        return await leave_unsent(work, effect, NO_HOST)
+        return await leave_unsent(work, effect, reasons.NO_HOST)
     kind = choose_kind(event, recipient)
     if not is_wanted((*hosts, *former), recipient, kind):
-        return await leave_unsent(work, effect, UNWANTED)
+        return await leave_unsent(work, effect, reasons.UNWANTED)
     if kind is MailKind.HANDOVER:
         own = next(each for each in former if each.id == recipient.user_id)
         draft = write_handover(work.runtime, event, own, id_=effect.id, cause=effect.actor)
@@ -154,9 +154,9 @@ async def notify(work: Work, effect: Effect) -> Outcome:
     notice = NOTICES[effect.event_type]
     host = await operations.find_host(work, effect.tenant_id) if effect.tenant_id else None
     if host is None:
-        return Skipped(NO_HOST)
+        return Skipped(reasons.NO_HOST)
     if notice.topic is not None and notice.topic not in host.topics:
-        return await leave_unsent(work, effect, UNWANTED)
+        return await leave_unsent(work, effect, reasons.UNWANTED)
     letter = notice.write(effect.event(notice.event))
     to, host_id = to_owner(host), effect.tenant_id
     draft = write_notice(effect, letter, to, host_id=host_id, is_security=notice.is_security)

@@ -24,9 +24,10 @@ from openslot.event_types.errors import EventTypeNotFound
 from openslot.event_types.models import EventType
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
-from openslot.i18n import Text
+from openslot.i18n import Reason, Text
 from openslot.i18n.languages import Locale, choose_locale
 from openslot.i18n.localization import localize
+from openslot.integrations.mail import reasons
 from openslot.integrations.mail.letters import (
     explain_mail,
     format_title,
@@ -47,7 +48,6 @@ from openslot.integrations.mail.meetings import (
     with_payment,
 )
 from openslot.integrations.mail.models import (
-    UNWANTED,
     Draft,
     Letter,
     LetterBody,
@@ -66,9 +66,6 @@ from openslot.reminders.placeholders import Placeholder, describe_booking, fill,
 REMIND, FOLLOW_UP, TEST = "mail.remind", "mail.follow_up", "mail.test_reminder"
 REACTION_OF = {ReminderMoment.BEFORE: REMIND, ReminderMoment.AFTER: FOLLOW_UP}
 KIND_OF = {ReminderMoment.BEFORE: MailKind.REMINDER, ReminderMoment.AFTER: MailKind.FOLLOW_UP}
-CANCELLED, MOVED = "the booking is cancelled", "the booking was rescheduled"
-HANDED_OVER = "the booking was handed over to another host"
-NO_SHOW, SWITCHED_OFF = "the invitee did not come", "reminders are switched off"
 
 
 class Reminder(Struct, frozen=True, kw_only=True):
@@ -91,7 +88,7 @@ async def plan_reminders(
     wanted = await _list_wanted(work, booking)
     is_on = booking.status is Status.CONFIRMED
     changes = [
-        drop_effect(REACTION_OF[entry.moment], _name(booking, entry, each), reason=HANDED_OVER, now=work.now)
+        drop_effect(REACTION_OF[entry.moment], _name(booking, entry, each), reason=reasons.HANDED_OVER, now=work.now)
         for entry, each in product(wanted, map(to_host, former))
         if _is_for(entry, each)
     ]
@@ -100,7 +97,9 @@ async def plan_reminders(
             changes.append(_plan(work, booking, entry, recipient, cause))
         else:
             reaction, key = REACTION_OF[entry.moment], _name(booking, entry, recipient)
-            changes.append(drop_effect(reaction, key, reason=MOVED if is_on else CANCELLED, now=work.now))
+            changes.append(
+                drop_effect(reaction, key, reason=reasons.MOVED if is_on else reasons.CANCELLED, now=work.now)
+            )
     return tuple(changes)
 
 
@@ -112,7 +111,7 @@ async def plan_again(work: Work, effect: Effect) -> Outcome:
     details = await find_given(work, effect)
     hosts = await find_hosts(work, details) if details else ()
     if details is None or not hosts:
-        return Skipped(CANCELLED)
+        return Skipped(reasons.CANCELLED)
     booking = details.booking
     readers = _list_readers(await _list_wanted(work, booking), booking, hosts)
     kept = {(REACTION_OF[entry.moment], _name(booking, entry, each)) for entry, each in readers}
@@ -174,7 +173,7 @@ async def remind(work: Work, effect: Effect) -> Outcome:
     try:
         details = await bookings.get_booking(work, BookingRef(reminder.booking_id, None))
     except BookingNotFound:
-        return await leave_unsent(work, effect, CANCELLED)
+        return await leave_unsent(work, effect, reasons.CANCELLED)
     entries = await _list_wanted(work, details.booking)
     entry = rules.find_entry(entries, reminder.moment, reminder.minutes, ReminderChannel.EMAIL)
     lost = await _find_lost_meaning(work, details.booking, reminder, entry, entries)
@@ -184,9 +183,11 @@ async def remind(work: Work, effect: Effect) -> Outcome:
     readers = list_recipients(details.booking, hosts) if hosts else ()
     recipient = find_recipient(readers, reminder.recipient, user_id=reminder.host_id)
     if recipient is None:
-        return await leave_unsent(work, effect, HANDED_OVER if hosts and reminder.host_id else CANCELLED)
+        return await leave_unsent(
+            work, effect, reasons.HANDED_OVER if hosts and reminder.host_id else reasons.CANCELLED
+        )
     if not _is_for(entry, recipient):
-        return await leave_unsent(work, effect, UNWANTED)
+        return await leave_unsent(work, effect, reasons.UNWANTED)
     meeting = await with_payment(work, read_meeting(work.runtime, details, hosts, cause=reminder.cause))
     if recipient.role is not RecipientRole.HOST:
         meeting = await with_inviter(work, meeting)
@@ -195,15 +196,15 @@ async def remind(work: Work, effect: Effect) -> Outcome:
 
 async def _find_lost_meaning(
     work: Work, booking: Booking, reminder: Reminder, entry: ReminderEntry | None, entries: Entries
-) -> str | None:
+) -> Reason | None:
     if booking.status is not Status.CONFIRMED:
-        return CANCELLED
+        return reasons.CANCELLED
     if booking.sequence != reminder.sequence:
-        return MOVED
+        return reasons.MOVED
     if booking.no_show:
-        return NO_SHOW
+        return reasons.NO_SHOW
     if not await flags.is_enabled(work, FlagKey.MAIL_REMINDERS, user_id=booking.host_id):
-        return SWITCHED_OFF
+        return reasons.SWITCHED_OFF
     return rules.find_lost_meaning(entry, entries, booking.starts_at, booking.ends_at, now=work.now)
 
 
@@ -293,11 +294,11 @@ async def send_test(work: Work, effect: Effect) -> Outcome:
     test = effect.plan(TestReminder)
     host = await find_host(work, test.user_id)
     if host is None:
-        return await leave_unsent(work, effect, CANCELLED)
+        return await leave_unsent(work, effect, reasons.CANCELLED)
     try:
         event_type = await event_types.get_any_event_type(work, test.event_type_id)
     except EventTypeNotFound:
-        return await leave_unsent(work, effect, CANCELLED)
+        return await leave_unsent(work, effect, reasons.CANCELLED)
     draft = write_sample(work, host, event_type, test.entry, language=test.language, id_=effect.id)[0]
     note = Text("This is a test of the words that you have written. There is no booking, so its links lead nowhere.")
     letter = replace(

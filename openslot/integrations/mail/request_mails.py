@@ -11,14 +11,14 @@ from openslot.bookings.events import (
     BookingRequestReassigned,
 )
 from openslot.bookings.links import manage_url, request_url
-from openslot.bookings.models import show_reason
 from openslot.bookings.words import format_day, format_short, format_time_of_day
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect
 from openslot.core.text import one_line, paragraph
 from openslot.core.work import Expanded, Outcome, Runtime, Target, Work
-from openslot.i18n import Text
+from openslot.i18n import Text, recall
 from openslot.i18n.languages import Locale, choose_locale
+from openslot.integrations.mail import reasons
 from openslot.integrations.mail.letters import (
     explain_mail,
     find_quote,
@@ -29,7 +29,6 @@ from openslot.integrations.mail.letters import (
 )
 from openslot.integrations.mail.meetings import MailedMeeting, is_wanted, list_recipients, to_host
 from openslot.integrations.mail.models import (
-    UNWANTED,
     Draft,
     Fact,
     Letter,
@@ -44,8 +43,6 @@ from openslot.integrations.mail.team_mails import find_former, list_names
 from openslot.teams.models import BookingHost
 
 ASK = "mail.ask_host"
-NO_HOST = "the host's account is deleted"
-ANSWERED = "the request has lapsed"
 TO_INVITEE: dict[str, tuple[type[BookingEvent], MailKind]] = {
     BookingRequested.type: (BookingRequested, MailKind.REQUEST),
     BookingDeclined.type: (BookingDeclined, MailKind.DECLINE),
@@ -68,11 +65,11 @@ async def ask_host(work: Work, effect: Effect) -> Outcome:
     hosts = await find_hosts(work, event)
     host = next((each for each in (*hosts, *former) if effect.target in {None, str(each.id)}), None)
     if host is None or event.lapses_at <= work.now:
-        return await leave_unsent(work, effect, ANSWERED if host else NO_HOST)
+        return await leave_unsent(work, effect, reasons.LAPSED if host else reasons.NO_HOST)
     to, is_former = to_host(host), host in former
     kind = MailKind.HANDOVER if is_former else MailKind.REQUEST
     if not is_wanted([host], to, kind):
-        return await leave_unsent(work, effect, UNWANTED)
+        return await leave_unsent(work, effect, reasons.UNWANTED)
     locale = choose_locale(to.locale)
     meeting = read_meeting(work.runtime, event, (host,) if is_former else hosts, cause=effect.actor)
     draft = Draft(
@@ -109,7 +106,7 @@ async def tell_invitee(work: Work, effect: Effect) -> Outcome:
     event = effect.event(type_)
     hosts = await find_hosts(work, event)
     if not hosts:
-        return await leave_unsent(work, effect, NO_HOST)
+        return await leave_unsent(work, effect, reasons.NO_HOST)
     host, invitee = hosts[0], list_recipients(event.booking, hosts)[0]
     locale = choose_locale(invitee.locale, host.locale)
     meeting = read_meeting(work.runtime, event, hosts, cause=effect.actor)
@@ -198,7 +195,7 @@ def _write_to_invitee(
             Text("%(host)s can't take this time. The meeting will not take place.", host=host),
             heading=Text("Your request was declined"),
             facts=facts,
-            quote=show_reason(paragraph(event.reason)) if event.reason else None,
+            quote=recall(paragraph(event.reason)) if event.reason else None,
             footer=footer,
         )
     return compose(

@@ -14,8 +14,6 @@ DELAYS = (
     *(timedelta(hours=hours) for hours in (1, 2, 4, 16)),
 )
 LIMIT_WINDOW = timedelta(hours=24)
-LIMIT_REACHED = "not sent: "
-"""Before which limit it is."""
 POTS = {
     MailKind.CONFIRMATION: MailPot.CONFIRMATIONS,
     MailKind.LINK: MailPot.CONFIRMATIONS,

@@ -10,6 +10,7 @@ from openslot.core.text import one_line
 from openslot.core.work import Outcome, Runtime, Work
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale, choose_locale
+from openslot.integrations.mail import reasons
 from openslot.integrations.mail.meetings import MailHost
 from openslot.integrations.mail.models import (
     Draft,
@@ -27,9 +28,6 @@ from openslot.wait_list import operations as wait_list
 from openslot.wait_list.errors import EntryNotFound
 from openslot.wait_list.events import WaitListEvent, WaitListJoined, WaitListOffered, WaitListOfferEnded
 from openslot.wait_list.models import EntryState, FoundEntry, Offer, OfferState
-
-GONE = "it is not on the wait list any more"
-NOT_OPEN = "the offer has ended"
 
 
 async def ask_to_confirm(work: Work, effect: Effect) -> Outcome:
@@ -51,13 +49,13 @@ async def _send(work: Work, effect: Effect, event: WaitListEvent, state: OfferSt
     try:
         found = await wait_list.get_entry(work, event.entry_id)
     except EntryNotFound:
-        return await leave_unsent(work, effect, GONE)
+        return await leave_unsent(work, effect, reasons.NOT_LISTED)
     offered = _find_offer(found, getattr(event, "offer_id", None), state)
     if state is not None and (offered is None or (state is OfferState.OFFERED and not offered.is_open(now=work.now))):
-        return await leave_unsent(work, effect, NOT_OPEN)
+        return await leave_unsent(work, effect, reasons.OFFER_ENDED)
     host = await find_host(work, event.host_id, color=found.event_type.color)
     if host is None:
-        return await leave_unsent(work, effect, GONE)
+        return await leave_unsent(work, effect, reasons.NOT_LISTED)
     entry = found.entry
     to = Recipient(role=RecipientRole.INVITEE, email=entry.email, name=entry.name, zone=entry.zone, locale=entry.locale)
     locale = choose_locale(to.locale, host.locale)

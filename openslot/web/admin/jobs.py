@@ -9,7 +9,7 @@ from openslot.accounts.models import User
 from openslot.change_log.models import ChangeAction
 from openslot.core.revivals import Revival, RevivalVerdict, revive_effects
 from openslot.core.work import Periodic, Work
-from openslot.i18n import PluralText, Text
+from openslot.i18n import PluralText, Text, say
 from openslot.jobs.health import PeriodicRun, count_effects, count_workers, list_runs, list_unfinished
 from openslot.routing import Request, Response, get, post
 from openslot.web.admin.change_log import log_platform
@@ -45,7 +45,7 @@ async def show_jobs(request: Request, work: Work, user: User) -> Response:
         notice=_all_notice(request) if done == "all" else NOTICES.get(done),
         workers=await count_workers(work.db),
         counts=counts,
-        dead=dead,
+        dead=[(each, say(each.last_error or "—")) for each in dead],
         jobs=[_describe_job(each, runs.get(each.name), now=work.now) for each in periodic],
     )
 

@@ -15,7 +15,7 @@ from openslot.flags.models import ALL, ALL_CHANNELS, MessagingStop, OutgoingChan
 from openslot.i18n import PluralText, Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.admin.change_log import log_platform
-from openslot.web.dashboard.reasons import REASONS
+from openslot.web.dashboard.reasons import find_reason
 from openslot.web.frame import OUTGOING
 from openslot.web.pages import page, redirect
 
@@ -54,7 +54,7 @@ async def show_messaging(work: Work, user: User) -> Response:
         name_of=name_stopper,
         may_stop_all=any(each.stop is None for each in found if each.channel in ALL_CHANNELS),
         may_resume_all=any(each.stop is not None for each in found if each.channel in ALL_CHANNELS),
-        dropped=[(each, REASONS.get(each.reason)) for each in await switches.list_dropped(work)],
+        dropped=[(each, find_reason(each.reason)) for each in await switches.list_dropped(work)],
     )
 
 

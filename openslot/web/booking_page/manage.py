@@ -17,7 +17,7 @@ from openslot.bookings.errors import (
     RescheduleByHostOnly,
 )
 from openslot.bookings.links import manage_url, read_manage_token
-from openslot.bookings.models import Booking, BookingDetails, BookingRef, Host, Status, show_reason
+from openslot.bookings.models import Booking, BookingDetails, BookingRef, Host, Status
 from openslot.bookings.public_api import booking_limit
 from openslot.bookings.rules import can_change, name_wanted_time
 from openslot.bookings.words import LINK_SHOWN_HERE, format_day, format_hours, format_place, format_short, format_zone
@@ -28,7 +28,7 @@ from openslot.core.work import Work
 from openslot.event_types.rules import write_redirect
 from openslot.http.doors import take
 from openslot.http.errors import headers_of, status_of
-from openslot.i18n import Text
+from openslot.i18n import Text, recall
 from openslot.integrations.mail.calendar_entry import google_url, outlook_url
 from openslot.integrations.mail.letters import describe_meeting
 from openslot.integrations.mail.models import MailKind
@@ -84,7 +84,7 @@ async def show_booking(
         is_unmailed=done in TOLD_BY and not await is_told(work, booking, TOLD_BY[done]),
         manage_url=manage_url(work.runtime, booking.id),
         booking=booking,
-        reason=show_reason(booking.cancel_reason) if booking.cancel_reason else None,
+        reason=recall(booking.cancel_reason) if booking.cancel_reason else None,
         is_on=is_on,
         target=target,
         shows_addresses=meeting.shows_addresses,

@@ -6,7 +6,7 @@ from openslot.bookings import operations as bookings
 from openslot.bookings import requests
 from openslot.bookings.errors import RequestNotOpen
 from openslot.bookings.links import manage_url, read_manage_token
-from openslot.bookings.models import RequestState, Status, show_reason
+from openslot.bookings.models import RequestState, Status
 from openslot.bookings.public_api import booking_limit
 from openslot.bookings.words import format_day, format_hours, format_place, format_zone
 from openslot.core.actor import PUBLIC
@@ -16,7 +16,7 @@ from openslot.core.work import Work
 from openslot.event_types.models import Location
 from openslot.http.doors import take
 from openslot.http.errors import status_of
-from openslot.i18n import Text
+from openslot.i18n import Text, recall
 from openslot.integrations.mail.models import MailKind
 from openslot.integrations.mail.operations import is_told
 from openslot.routing import Request, Response, post
@@ -64,7 +64,7 @@ async def show_request(work: Work, booking_id: UUID, options: Options, *, refusa
         event_type=event_type,
         host=host,
         place=_name_place(booking.location, host.name),
-        reason=show_reason(request.reason) if request.reason else None,
+        reason=recall(request.reason) if request.reason else None,
         day=format_day(booking.starts_at, zone, locale),
         time=format_hours(booking.starts_at, booking.ends_at, zone, locale),
         zone=format_zone(booking.starts_at, zone, locale),

@@ -9,20 +9,16 @@ from msgspec import Struct
 from openslot.accounts.models import User
 from openslot.allowances.errors import COSTS
 from openslot.allowances.models import CauseKind, RefusedCost
-from openslot.crm import words as crm
 from openslot.event_types.models import EventType
-from openslot.i18n import PluralText, Text
-from openslot.integrations.calendars.errors import show_failure
+from openslot.i18n import PluralText, Text, recall
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.notices import POT_NAMES
-from openslot.payments.connections import show_fault
 from openslot.payments.models import Problem
 from openslot.payments.words import PROBLEMS
 from openslot.timeline.models import Attention, EffectKind, Requests, Trouble, UnsentMail
 from openslot.web import words
 from openslot.web.dashboard.event_types.overview import find_closed
 from openslot.web.words import Weekday
-from openslot.webhooks.models import show_switch_off
 
 MAX_HELD_DAYS = 7
 
@@ -174,7 +170,7 @@ def _trouble(trouble: Trouble, user: User, *, now: datetime) -> TroubleRow:
         return TroubleRow(
             title=Text("The calendar “%(name)s” can't be synced", name=trouble.label),
             advice=Text("Since %(when)s. Check its password, or connect it again.", when=since),
-            reason=show_failure(trouble.reason) if trouble.reason else None,
+            reason=recall(trouble.reason) if trouble.reason else None,
             path="/settings/calendars",
             icon="calendar",
             tone="rose",
@@ -183,7 +179,7 @@ def _trouble(trouble: Trouble, user: User, *, now: datetime) -> TroubleRow:
         return TroubleRow(
             title=Text("The CRM “%(name)s” can't be updated", name=trouble.label),
             advice=Text("Since %(when)s. Check the connection, or connect it again.", when=since),
-            reason=crm.show_fault(trouble.reason) if trouble.reason else None,
+            reason=recall(trouble.reason) if trouble.reason else None,
             path="/settings/crm",
             tone="rose",
         )
@@ -191,7 +187,7 @@ def _trouble(trouble: Trouble, user: User, *, now: datetime) -> TroubleRow:
         return TroubleRow(
             title=Text("Payments can't be read from Stripe"),
             advice=Text("Since %(when)s. Nobody can pay, and refunds wait. Connect a new key.", when=since),
-            reason=show_fault(trouble.reason) if trouble.reason else None,
+            reason=recall(trouble.reason) if trouble.reason else None,
             path=f"/{trouble.label}/payments",
             icon="card",
             tone="rose",
@@ -202,7 +198,7 @@ def _trouble(trouble: Trouble, user: User, *, now: datetime) -> TroubleRow:
     return TroubleRow(
         title=Text("The webhook endpoint %(url)s was switched off", url=trouble.label),
         advice=Text("Since %(when)s. Resume it when it works again.", when=since),
-        reason=show_switch_off(trouble.reason) if trouble.reason else None,
+        reason=recall(trouble.reason) if trouble.reason else None,
         path="/settings/webhooks",
         tone="rose",
     )

@@ -7,11 +7,11 @@ from typing import Any
 
 from openslot.accounts.models import User
 from openslot.bookings import operations as bookings
-from openslot.bookings.models import AgendaEntry, AgendaFilter, AgendaView, Status, show_reason
+from openslot.bookings.models import AgendaEntry, AgendaFilter, AgendaView, Status
 from openslot.core.times import get_zone, iso
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
-from openslot.i18n import PluralText, Text
+from openslot.i18n import PluralText, Text, recall
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
 from openslot.routing import Form, Request, Response, get
@@ -170,5 +170,5 @@ def _cells(entry: AgendaEntry, user: User, locale: Locale) -> Iterator[str]:
     yield entry.location.value
     yield ", ".join(entry.guests)
     yield entry.notes or ""
-    yield str(localize(show_reason(entry.cancel_reason or ""), locale))
+    yield str(localize(recall(entry.cancel_reason or ""), locale))
     yield str(localize(Text("No-show"), locale)) if entry.no_show else ""

@@ -29,7 +29,6 @@ from openslot.bookings.models import (
     BookingChange,
     BookingDetails,
     HostNotes,
-    show_reason,
 )
 from openslot.bookings.rules import CALENDAR
 from openslot.bookings.words import LINK_SHOWN_HERE, ListOfNames
@@ -41,7 +40,7 @@ from openslot.core.events import EffectState
 from openslot.core.text import Prose, defuse
 from openslot.core.work import Work
 from openslot.event_types.models import LocationKind
-from openslot.i18n import Text
+from openslot.i18n import Text, recall
 from openslot.routing import Form, Response, get, post
 from openslot.timeline import operations as timeline
 from openslot.timeline.models import TimelineEffect
@@ -165,7 +164,7 @@ def _tell(
         at=words.at(change.at, user.zone, now=now),
         was=Text("It was %(when)s", when=words.at(before, user.zone, now=now)) if before else None,
         hosts=_name_new_hosts(change),
-        reason=show_reason(change.reason) if change.reason and change.type in WITH_REASON else None,
+        reason=recall(change.reason) if change.reason and change.type in WITH_REASON else None,
         steps=tuple(steps),
     )
 

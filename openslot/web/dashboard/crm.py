@@ -12,8 +12,7 @@ from openslot.core.work import Work
 from openslot.crm import operations
 from openslot.crm.models import CrmStanding, CrmWanted
 from openslot.crm.ports import CrmVendor
-from openslot.crm.words import show_fault
-from openslot.i18n import Text
+from openslot.i18n import Text, recall
 from openslot.routing import Form, RateLimit, Response, get, post
 from openslot.web.pages import page, redirect
 
@@ -54,7 +53,7 @@ async def show_crms(work: Work, user: User) -> Response:
         labels={each.id: each.label for each in connections},
         with_fields=WITH_FIELDS,
         failures=failures,
-        show_fault=show_fault,
+        show_fault=recall,
     )
 
 

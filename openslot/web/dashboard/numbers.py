@@ -10,11 +10,11 @@ from openslot.core.countries import CountryNames, list_allowed, read_countries, 
 from openslot.core.errors import Conflict
 from openslot.core.text import LINE
 from openslot.core.work import Work
-from openslot.i18n import Text
+from openslot.i18n import Text, recall
 from openslot.messaging import connecting
 from openslot.messaging.connecting import CheckedNumber, NumberOwner, NumberWanted
 from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
-from openslot.messaging.connections import can_be_notified, notice_urls, show_fault
+from openslot.messaging.connections import can_be_notified, notice_urls
 from openslot.messaging.host_numbers import list_gone, list_usable, use_number
 from openslot.messaging.models import ProviderName
 from openslot.routing import Form, RateLimit, Response, WhenEmpty, get, post
@@ -213,7 +213,7 @@ def describe_number(work: Work, connection: MessagingConnection, form: Form[Any]
         "provider": PROVIDERS[connection.provider],
         "urls": [(about, ABOUT[about], url) for about, url in urls.items()],
         "can_be_notified": can_be_notified(work.runtime.settings),
-        "fault": show_fault(connection.last_error) if connection.last_error else None,
+        "fault": recall(connection.last_error) if connection.last_error else None,
         "is_for_messages": connection.channel.messages is not None,
         "countries_form": form.of(CountriesForm).begin({"countries": write_countries(connection.countries)}),
         "countries_hint": COUNTRIES_HINT.fill(country=CountryNames(list_allowed(connection.number, ()))),

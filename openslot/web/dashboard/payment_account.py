@@ -4,16 +4,19 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from openslot.accounts.models import User
-from openslot.core.errors import Conflict
+from openslot.accounts.models import Organization, User
+from openslot.core.errors import Conflict, Invalid
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.event_types.accounts import list_accounts
-from openslot.i18n import Text
+from openslot.i18n import Text, recall
 from openslot.payments import connecting
-from openslot.payments.connections import can_be_notified, notice_url, show_fault
+from openslot.payments.connecting import AccountOwner, CheckedAccount, Replacement
+from openslot.payments.connections import can_be_notified, notice_url
+from openslot.payments.errors import PaymentConnectionChanged
 from openslot.payments.models import ConnectionWanted, KeyRight, Mode, PaymentConnection
-from openslot.routing import Form, RateLimit, Response, WhenEmpty, get, post
+from openslot.payments.replacing import read_answer, write_question
+from openslot.routing import Form, RateLimit, Response, get, post
 from openslot.web.pages import page, redirect
 
 HERE = "/settings/payments"
@@ -26,11 +29,15 @@ NOTICES = {
 }
 MODES = {Mode.TEST: (Text("Test mode"), "warn"), Mode.LIVE: (Text("Live"), "good")}
 NAMES = {"noticeSecret": "secret"}
+QUESTION = "dashboard/payments/replace.html"
+NO_KEY = Text("Paste the key")
 
 
 class PaymentKeyForm(Struct, frozen=True, kw_only=True):
-    key: Annotated[str, Meta(pattern=LINE, max_length=300), WhenEmpty(Text("Paste the key"))]
+    key: Annotated[str, Meta(pattern=LINE, max_length=300)] = ""
     secret: Annotated[str, Meta(pattern=LINE, max_length=300)] = ""
+    asked: Annotated[str, Meta(pattern=LINE, max_length=3000)] = ""
+    """The question that is answered instead, which carries the key."""
 
     @property
     def wanted(self) -> ConnectionWanted:
@@ -53,7 +60,9 @@ async def show_payment_account(work: Work, user: User, form: Form[PaymentKeyForm
     "/settings/payments", transaction="none", limit=TRIES, shows=show_payment_account, at={Conflict: "key"}, names=NAMES
 )
 async def connect_payment_account(work: Work, user: User, form: Form[PaymentKeyForm]) -> Response:
-    account = await connecting.check_account(work, user, form.get().wanted)
+    account, is_agreed = await check(work, user, form.get())
+    if account.replacement is not None and not is_agreed:
+        return page(QUESTION, user, here=HERE, **ask(work, user, account, account.replacement, form.get()))
     async with work.transaction():
         await connecting.connect(work, user, account)
     return redirect(f"{HERE}?done={done_of(account)}")
@@ -76,6 +85,36 @@ async def disconnect_payments(work: Work, user: User, form: Form[DisconnectionFo
     return redirect(f"{HERE}?done=disconnected")
 
 
+async def check(work: Work, owner: AccountOwner, sent: PaymentKeyForm) -> tuple[CheckedAccount, bool]:
+    """Check the account of a key, or of a question that is answered; tell whether all that follows was agreed to."""
+    if not sent.asked:
+        if not sent.key:
+            raise Invalid(details={"key": NO_KEY})
+        return await connecting.check_account(work, owner, sent.wanted), False
+    asked = read_answer(work, owner, sent.asked)
+    account = await connecting.check_account(work, owner, asked.wanted)
+    if account.replacement is None:
+        raise PaymentConnectionChanged
+    return account, account.replacement == asked.replacement
+
+
+def ask(
+    work: Work, owner: AccountOwner, account: CheckedAccount, replacement: Replacement, sent: PaymentKeyForm
+) -> dict[str, Any]:
+    """Say what both pages tell before an account takes the place of another one."""
+    assert account.known is not None  # noqa: S101 - it is replaced
+    known, found = account.known, account.found
+    return {
+        "old": (connecting.name_account(known), known.account_id, *MODES[known.mode]),
+        "new": (account.name, found.account_id, *MODES[found.mode]),
+        "mode": None if found.mode is known.mode else found.mode,
+        "replacement": replacement,
+        "is_organization": isinstance(owner, Organization),
+        "has_changed": bool(sent.asked),
+        "fields": {"asked": write_question(work, owner, account, replacement)},
+    }
+
+
 def describe(work: Work, connection: PaymentConnection | None) -> dict[str, Any]:
     """Say what both pages tell of a connection, or of how to make one."""
     settings = work.runtime.settings
@@ -89,9 +128,9 @@ def describe(work: Work, connection: PaymentConnection | None) -> dict[str, Any]
         "mode": name,
         "tone": tone,
         "notice_url": notice_url(settings, connection.id),
-        "fault": show_fault(connection.last_error) if connection.last_error else None,
+        "fault": recall(connection.last_error) if connection.last_error else None,
     }
 
 
-def done_of(account: connecting.CheckedAccount) -> str:
+def done_of(account: CheckedAccount) -> str:
     return "replaced" if account.is_same else "connected"

@@ -12,7 +12,7 @@ from openslot.bookings.words import ListOfNames
 from openslot.core.errors import Conflict
 from openslot.core.text import ReasonText, defuse
 from openslot.core.work import Work
-from openslot.i18n import Text
+from openslot.i18n import Text, recall
 from openslot.routing import Form, Response, get, post
 from openslot.web import words
 from openslot.web.dashboard.bookings import NOTICES as OF_BOOKING
@@ -108,7 +108,7 @@ async def show_request(work: Work, user: User, booking_id: UUID, form: Form[Decl
         until=Text("The time is kept until %(when)s. Without your answer the request lapses then.", when=kept_until),
         has_team=bool(found.details.hosts),
         ended=None if is_open else _tell_end(found, state, user),
-        reason=found.request.reason,
+        reason=recall(found.request.reason) if found.request.reason else None,
     )
 
 

@@ -12,17 +12,15 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.bookings.events import BookingCancelled, BookingInvitationFailed, BookingLinkAdded, BookingRescheduled
-from openslot.bookings.models import AgendaEntry, Status, show_reason
+from openslot.bookings.models import AgendaEntry, Status
 from openslot.bookings.words import ListOfNames
 from openslot.conversations.models import Channel
 from openslot.core.events import EffectState
 from openslot.core.holding import name_stop
 from openslot.core.times import get_zone
-from openslot.crm import words as crm
 from openslot.event_types.models import Location, LocationKind
 from openslot.flags.models import OutgoingChannel
-from openslot.i18n import PluralText, Text
-from openslot.integrations.calendars.errors import show_failure
+from openslot.i18n import PluralText, Text, recall
 from openslot.timeline.models import EffectKind, TimelineEffect
 from openslot.web import words
 from openslot.web.dashboard.reasons import find_reason
@@ -34,7 +32,7 @@ PLACES = {
     LocationKind.PHONE: Text("phone"),
     LocationKind.IN_PERSON: Text("in person"),
 }
-STOPS = {name_stop(channel) for channel in OutgoingChannel}
+STOPS = {name_stop(channel).kept for channel in OutgoingChannel}
 CHANNELS = {Channel.SMS: "SMS", Channel.WHATSAPP: "WhatsApp"}
 CANCELLERS = {"host": Text("cancelled by you"), "organization": Text("cancelled by your organization")}
 PLANNING = {
@@ -136,7 +134,7 @@ def _details(entry: AgendaEntry, user: User, *, failed: int, now: datetime) -> I
         yield CANCELLERS.get(entry.cancelled_by or "") or (
             Text("cancelled by %(name)s", name=name) if entry.cancelled_by == "invitee" else None
         )
-        yield show_reason(entry.cancel_reason) if entry.cancel_reason else None
+        yield recall(entry.cancel_reason) if entry.cancel_reason else None
     elif entry.previous_starts_at:
         yield _format_moved(entry.previous_starts_at, entry.starts_at, user, now=now)
 
@@ -164,8 +162,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
 def describe_step(effect: TimelineEffect, user: User, *, now: datetime) -> Step:
     status, tone = _STATUSES[effect.state](effect, user, now)
-    show = crm.show_fault if effect.kind is EffectKind.CRM else show_failure
-    note = (find_reason(effect.error) or show(effect.error)) if effect.error else None
+    note = (find_reason(effect.error) or effect.error) if effect.error else None
     is_failing = effect.state is EffectState.DEAD or _is_retried(effect)
     shows_note = is_failing or effect.state is EffectState.SKIPPED or _is_stopped(effect)
     if effect.is_to_host and effect.recipient == user.email:

@@ -11,13 +11,16 @@ from openslot.routing import Form, Response, get, post
 from openslot.web.dashboard.payment_account import (
     NAMES,
     NOTICES,
+    QUESTION,
     TRIES,
     DisconnectionForm,
     PaymentKeyForm,
+    ask,
+    check,
     describe,
     done_of,
 )
-from openslot.web.organization.current import begin_change, get_administered, organization_page
+from openslot.web.organization.current import FIELD, begin_change, get_administered, organization_page
 from openslot.web.pages import redirect
 
 HERE = "/organization/payments"
@@ -48,7 +51,11 @@ async def connect_organization_payments(
 ) -> Response:
     own = get_administered(request)
     organization = await organizations.get_organization_by_id(work, own.organization_id)
-    account = await connecting.check_account(work, organization, form.get().wanted)
+    account, is_agreed = await check(work, organization, form.get())
+    if account.replacement is not None and not is_agreed:
+        question = ask(work, organization, account, account.replacement, form.get())
+        fields = question.pop("fields") | {FIELD: organization.id}
+        return organization_page(QUESTION, request, own, here=HERE, fields=fields, **question)
     async with work.transaction():
         change = await begin_change(request, work, user)
         made = await connecting.connect(work, change.organization, account)

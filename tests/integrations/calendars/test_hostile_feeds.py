@@ -221,8 +221,8 @@ async def test_a_reading_that_takes_too_long_is_told_and_leaves_what_is_known(
 
         fault = await sync_connection(runtime, connection.id)
 
-        assert fault == str(TAKES_TOO_LONG)
-        assert (await get(runtime, connection)).last_error == fault
+        assert fault == TAKES_TOO_LONG
+        assert (await get(runtime, connection)).last_error == TAKES_TOO_LONG.kept
         offered = await open_starts(runtime, user)
         assert ("10:00" in offered, "14:00" in offered) == (False, True)
         monkeypatch.setattr(ical_objects, "Budget", Budget)

@@ -9,6 +9,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
+from openslot.i18n import recall
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.errors import CalendarUnreadable, ReadOnlyCalendar
 from openslot.integrations.calendars.ics_feed import read_url
@@ -110,7 +111,7 @@ async def test_a_feed_of_a_hundred_megabytes_is_left_before_its_end_and_the_othe
         assert await sync_connection(runtime, heavy.id) is not None
         assert await sync_connection(runtime, light.id) is None
 
-        assert "sent more than 20971520 bytes" in str((await get(runtime, heavy)).last_error)
+        assert "sent more than 20971520 bytes" in recall((await get(runtime, heavy)).last_error or "")
         assert (await get(runtime, light)).synced_at == clock.now
         offered = await open_starts(runtime, user)
         assert ("10:00" in offered, "12:00" in offered, "14:00" in offered) == (False, True, False)

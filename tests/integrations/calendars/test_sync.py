@@ -224,7 +224,7 @@ async def test_a_password_that_no_longer_opens_is_told_at_once(
         assert await sync_connection(runtime, connection.id) is not None
     broken = await events(runtime, "calendar.broken")
     assert len(broken) == 1
-    assert "refuses the user name or the password" in broken[0]
+    assert "calendars.sign_in_refused" in broken[0]
 
 
 async def test_a_calendar_that_was_deleted_on_the_server_is_a_fault_and_keeps_its_times(

@@ -12,14 +12,18 @@ from openslot.accounts.organizations import add_organization
 from openslot.accounts.pictures import Picture
 from openslot.accounts.plans import Plan
 from openslot.accounts.profiles import set_photo
+from openslot.availability.errors import SlotUnavailable
 from openslot.core.actor import OPERATOR
 from openslot.core.events import Event
 from openslot.core.ids import new_id
+from openslot.core.outbound.targets import NO_ADDRESS
 from openslot.core.work import Runtime
+from openslot.i18n import keep
 from openslot.integrations.calendars.events import CalendarBroken, CalendarChangeRefused
-from openslot.integrations.mail.models import DEFAULT_TOPICS, UNWANTED, MailTopic
+from openslot.integrations.mail.models import DEFAULT_TOPICS, MailTopic
 from openslot.integrations.mail.notices import NOTICES
 from openslot.integrations.mail.operations import get_topics, set_topics
+from openslot.integrations.mail.reasons import UNWANTED
 from openslot.reminders.models import Audience
 from openslot.reminders.operations import set_entries
 from openslot.reminders.rules import DEFAULT_REMINDERS
@@ -104,7 +108,7 @@ async def test_mail_to_invitees_is_never_switched_off(
     for invitee in (JONAS, LI):
         assert await kinds(runtime, invitee) == ["confirmation", "reschedule", "reminder", "reminder", "cancellation"]
     left = await runtime.pool.fetch("select last_error from effects where target like 'host:%'")
-    assert [row["last_error"] for row in left] == [UNWANTED] * 3
+    assert [row["last_error"] for row in left] == [UNWANTED.kept] * 3
 
 
 async def test_a_host_who_books_with_themselves_is_the_invitee(
@@ -181,7 +185,7 @@ async def test_why_something_no_longer_works_is_told_in_the_hosts_language(
                 connection_id=new_id(),
                 owner_id=user.id,
                 label="Work",
-                reason="dav.example has no address.",
+                reason=NO_ADDRESS.fill(host="dav.example").kept,
                 since=TEN,
                 closes_at=None,
             )
@@ -193,11 +197,11 @@ async def test_why_something_no_longer_works_is_told_in_the_hosts_language(
                 label="Work",
                 booking_id=new_id(),
                 wanted_start=TEN,
-                reason="This time is no longer available",
+                reason=keep(SlotUnavailable().sentence),
             )
         )
         await work.record(
-            WebhookDisabled(endpoint_id=new_id(), owner_id=user.id, url="https://x.example/in", reason=IS_GONE)
+            WebhookDisabled(endpoint_id=new_id(), owner_id=user.id, url="https://x.example/in", reason=IS_GONE.kept)
         )
     await work_off(runtime, clock)
     told = "\n".join([part(each, "text/plain") for each in await messages(runtime, user.email)])

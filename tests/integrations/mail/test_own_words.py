@@ -16,6 +16,7 @@ from openslot.core.smtp import MailFrom, SmtpUrl
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
+from openslot.i18n import say
 from openslot.i18n.languages import LANGUAGES, Language
 from openslot.integrations.mail.models import MailStatus
 from openslot.integrations.mail.reminder_mails import plan_test
@@ -80,7 +81,7 @@ async def skipped(runtime: Runtime) -> list[str]:
     rows = await runtime.pool.fetch(
         "select last_error from effects where reaction in ('mail.remind', 'mail.follow_up') and state = 'skipped'"
     )
-    return [row["last_error"] for row in rows]
+    return [say(row["last_error"]) for row in rows]
 
 
 async def test_each_gets_the_words_with_their_own_links_zone_and_language(

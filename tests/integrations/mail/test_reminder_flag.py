@@ -26,6 +26,4 @@ async def test_reminders_are_sent_only_if_they_are_on(
         "select state, last_error from effects where reaction = 'mail.remind' order by next_try_at limit 1"
     )
     assert state is not None
-    assert (state["state"], state["last_error"]) == (
-        ("done", None) if works else ("skipped", "reminders are switched off")
-    )
+    assert (state["state"], state["last_error"]) == (("done", None) if works else ("skipped", "mail.switched_off"))

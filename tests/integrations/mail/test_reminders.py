@@ -9,10 +9,19 @@ from openslot.core.actor import OPERATOR
 from openslot.core.effects import take_effects
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
+from openslot.i18n import Reason
 from openslot.integrations.mail.models import MailKind, MailStatus
 from openslot.reminders.models import ReminderMoment
 from openslot.reminders.operations import set_reminders
-from openslot.reminders.rules import DEFAULT_REMINDERS, find_entry, find_lost_meaning, is_to_come
+from openslot.reminders.rules import (
+    BEGUN,
+    DEFAULT_REMINDERS,
+    LATER_DUE,
+    UNWANTED_ENTRY,
+    find_entry,
+    find_lost_meaning,
+    is_to_come,
+)
 from tests.integrations.mail.conftest import Book, cancel, mails, messages, move, part, work_off
 from tests.support.clocks import MONDAY, MovingClock
 
@@ -90,7 +99,7 @@ async def test_a_reminder_that_comes_before_the_news_of_a_change_is_not_sent(
     assert await reminders(runtime) == 0
     assert await planned(runtime) == ["60"]
     unsent = "select last_error from effects where reaction = 'mail.remind' and state = 'skipped'"
-    assert await runtime.pool.fetchval(unsent) == "the booking is cancelled"
+    assert await runtime.pool.fetchval(unsent) == "mail.cancelled"
 
 
 async def test_a_reminder_of_an_earlier_time_is_not_sent_whatever_was_chosen_meanwhile(
@@ -177,14 +186,14 @@ async def test_a_worker_takes_a_reminder_in_time(runtime: Runtime, clock: Moving
     [
         (1440, timedelta(hours=24), None),
         (1440, timedelta(hours=2), None),
-        (1440, timedelta(hours=1), "a later reminder is due already"),
+        (1440, timedelta(hours=1), LATER_DUE),
         (60, timedelta(hours=1), None),
         (60, timedelta(seconds=1), None),
-        (60, timedelta(), "the meeting has begun"),
-        (30, timedelta(minutes=30), "this reminder is no longer wanted"),
+        (60, timedelta(), BEGUN),
+        (30, timedelta(minutes=30), UNWANTED_ENTRY),
     ],
 )
-def test_when_a_reminder_has_lost_its_meaning(minutes: int, before: timedelta, lost: str | None) -> None:
+def test_when_a_reminder_has_lost_its_meaning(minutes: int, before: timedelta, lost: Reason | None) -> None:
     entry = find_entry(DEFAULT_REMINDERS, ReminderMoment.BEFORE, minutes, "email")
     assert find_lost_meaning(entry, DEFAULT_REMINDERS, WEDNESDAY, WEDNESDAY, now=WEDNESDAY - before) == lost
 

@@ -11,6 +11,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
+from openslot.i18n import recall
 from openslot.messaging.connection_models import MessagingConnection
 from openslot.reminders import operations as reminders
 from openslot.reminders.models import ReminderChannel, ReminderEntry, ReminderMoment
@@ -61,7 +62,7 @@ async def dropped(runtime: Runtime) -> list[str]:
         """select last_error from effects
         where reaction in ('messaging.remind', 'messaging.follow_up') and state = 'skipped' order by no"""
     )
-    return [row["last_error"] for row in rows]
+    return [str(recall(row["last_error"])) for row in rows]
 
 
 async def kept(runtime: Runtime) -> list[tuple[Any, ...]]:

@@ -37,7 +37,7 @@ async def test_c_cancels_what_the_last_reminder_named_and_says_so(
 ) -> None:
     await hear(runtime, clock, number, "C")
 
-    cancelled = ("CANCELLED", "invitee", "The invitee replied C to a reminder")
+    cancelled = ("CANCELLED", "invitee", "bookings.replied")
     assert await status_of(runtime, booking) == cancelled
     (sent,) = carrier.sent
     assert sent.recipient == PHONE

@@ -202,7 +202,7 @@ async def test_reminders_wait_while_messages_are_stopped_and_one_of_a_past_meeti
     assert len(carrier.sent) == 1
     assert carrier.sent[0].validity == timedelta(minutes=50)
     (lost,) = await switches.list_dropped(runtime.work(OPERATOR))
-    assert (lost.channel, lost.recipient, lost.reason) == ("sms", PHONE, "it would have arrived too late")
+    assert (lost.channel, lost.recipient, lost.reason) == ("sms", PHONE, "messages.too_late")
     assert past.id not in {row[1] for row in await kept(runtime)}
 
 

@@ -8,9 +8,11 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.allowances.operations import ALLOWANCE_JOBS
 from openslot.bookings import operations as bookings
+from openslot.bookings.models import UNAVAILABLE
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.exports import operations as exports
+from openslot.i18n import keep
 from openslot.jobs.periodic import run_job
 from openslot.people import operations as people
 from openslot.people.deletions import REMAINS
@@ -135,7 +137,11 @@ async def test_bookings_of_a_team_do_not_name_who_was_not_there_any_more(
     assert await runtime.pool.fetchval("select count(*) from bookings where cancel_reason is null") == 1
 
 
+QUOTED = 'Al "A" \\ Ö'
 NAMES_AND_REASONS = [
+    (QUOTED, keep(UNAVAILABLE.fill(host=QUOTED)), False),
+    ("Al", keep(UNAVAILABLE.fill(host="Al")), False),
+    ("Al", keep(UNAVAILABLE.fill(host="Alice")), True),
     ("Al", "Already met", True),
     ("Al", "Sorry, Alice is ill and Cal too", True),
     ("Al", "Ål and Al\u0301 can't come", True),

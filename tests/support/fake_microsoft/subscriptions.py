@@ -22,7 +22,7 @@ TRIED_FOR, APART = timedelta(hours=4), timedelta(minutes=10)
 SLOW_AFTER = 2.9
 COUNTED_FROM = 10
 """Microsoft counts from 100 notices on."""
-MOST_ITEMS = 100
+MAX_ITEMS = 100
 
 
 class Reply(Struct, frozen=True):
@@ -172,8 +172,8 @@ class Subscriptions:
         due = [each for each in self.notices if each.due_at <= now]
         for url in dict.fromkeys(each.url for each in due):
             waiting = [each for each in due if each.url == url]
-            for start in range(0, len(waiting), MOST_ITEMS):
-                statuses.append(await self._send(url, waiting[start : start + MOST_ITEMS]))
+            for start in range(0, len(waiting), MAX_ITEMS):
+                statuses.append(await self._send(url, waiting[start : start + MAX_ITEMS]))
         return statuses
 
     def list_bodies(self) -> list[tuple[str, dict[str, Any]]]:

@@ -139,8 +139,8 @@ async def test_a_reason_that_we_give_is_in_the_readers_language(
 
     assert "Mara Lindqvist is not available any more" in english
     assert "Mara Lindqvist ist nicht mehr verfügbar" in german
-    assert (
-        await runtime.pool.fetchval("select cancel_reason from bookings") == "Mara Lindqvist is not available any more"
+    assert await runtime.pool.fetchval("select cancel_reason from bookings") == (
+        'bookings.host_unavailable {"host":"Mara Lindqvist"}'
     )
 
 

@@ -50,7 +50,7 @@ async def busy(
         await exports.request_export(work, user)
     await runtime.pool.execute(
         """update calendar_connections set failing_since = $1, failures = 1,
-            last_error = 'The calendar''s server refuses the user name or the password' where id = $2""",
+            last_error = 'calendars.sign_in_refused' where id = $2""",
         clock.now,
         bad.id,
     )

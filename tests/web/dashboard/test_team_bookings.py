@@ -119,9 +119,7 @@ async def test_an_owner_has_what_colleagues_host_only_where_it_is_asked_for(
 
 async def test_a_bounded_number_of_what_colleagues_host_is_looked_at(runtime: Runtime, booking: Booking) -> None:
     counted = [
-        await runtime.pool.fetchval(
-            f"select {agenda_store.COLLEAGUES.format(status='CONFIRMED', most=most)}", booking.host_id
-        )
+        await runtime.pool.fetchval(f"select {agenda_store.write_colleagues('CONFIRMED', most=most)}", booking.host_id)
         for most in (0, 1)
     ]
 

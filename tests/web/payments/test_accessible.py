@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 import httpx2
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
@@ -11,13 +11,13 @@ from openslot.event_types.models import EventType
 from openslot.payments import operations
 from tests.payments.support import book_and_pay, intent_of
 from tests.support.browsers import open_as
-from tests.support.fake_stripe import Books
-from tests.support.page_checks import CHECKED, check_pages
+from tests.support.fake_stripe import Books, FakeStripe
+from tests.support.page_checks import CHECKED, check_pages, unfold
 from tests.web.payments.conftest import book, manage_of
 
 
 async def visit_all(
-    page: Page, client: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books
+    page: Page, client: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books, second: Books
 ) -> AsyncIterator[str]:
     session = await book(client)
     await page.goto(manage_of(books, session, "back"))
@@ -40,10 +40,40 @@ async def visit_all(
     for path in ("/payments", f"/payments/{payment.id}", f"/payments/{payment.id}/refund"):
         await page.goto(path)
         yield path
+    async for state in visit_account(page, runtime, second):
+        yield state
+
+
+async def visit_account(page: Page, runtime: Runtime, second: Books) -> AsyncIterator[str]:
+    """Go through the pages of an account that Stripe refuses, until another one takes its place."""
+    await runtime.pool.execute(
+        "update payments set state = 'released' where state in ('opening', 'open', 'processing')"
+    )
+    await runtime.pool.execute("update payment_connections set last_error = 'payments.refused'")
+    await page.goto("/settings/payments")
+    await unfold(page, "main details")
+    yield "the connected account"
+    await page.goto("/settings/payments/disconnect")
+    yield "disconnect"
+    await page.goto("/settings/payments")
+    await page.get_by_label("Restricted key").fill(second.key)
+    await page.get_by_role("button", name="Check and save").click()
+    await expect(page.get_by_role("heading", name="Replace the payment account?")).to_be_visible()
+    yield "another account"
+    await page.get_by_role("button", name="Replace the account").click()
+    await expect(page.get_by_text("Payments are connected.")).to_be_visible()
+    yield "replaced"
 
 
 async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
-    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, paid: EventType, books: Books
+    browser: Browser,
+    client: httpx2.AsyncClient,
+    runtime: Runtime,
+    user: User,
+    paid: EventType,
+    fake_stripe: FakeStripe,
+    books: Books,
 ) -> None:
+    second = fake_stripe.add_account("A rather long name of another business", livemode=True)
     page, _ = await open_as(browser, client, runtime, user, **CHECKED)
-    await check_pages(page, visit_all(page, client, runtime, paid, books), "payments")
+    await check_pages(page, visit_all(page, client, runtime, paid, books, second), "payments")

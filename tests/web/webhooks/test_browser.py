@@ -17,7 +17,6 @@ from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.messaging import insert_number
 from tests.support.page_checks import CHECKED, check_pages, unfold
-from tests.support.payments import insert_connection
 from tests.support.receiver import Receiver
 from tests.web.profile.conftest import draw
 from tests.web.webhooks.conftest import HERE, Create, last_delivery
@@ -58,13 +57,12 @@ async def places(
     await member.post("/settings/branding/logo", files={"logo": ("logo.jpg", draw(), "image/jpeg")})
     await member.post("/settings/branding/cover", files={"cover": ("c.jpg", draw(size=(900, 300)), "image/jpeg")})
     await member.post("/settings/branding/page", data={"welcome": TEXT, "footer": "on"})
-    await insert_connection(runtime, "rk_test_0123456789", user_id=user.id)
-    await runtime.pool.execute("update payment_connections set last_error = 'Stripe refuses the key'")
     number = await insert_number(runtime, user_id=user.id)
-    await runtime.pool.execute("update messaging_connections set last_error = 'The provider can''t be reached'")
+    await runtime.pool.execute("update messaging_connections set last_error = 'messaging.unreachable'")
     wanted = CrmWanted(vendor="webhook", account="https://crm.example/openslot")
     crm = (await crms.connect(runtime.work(OPERATOR), user, wanted)).connection
-    await runtime.pool.execute("update crm_connections set last_error = 'The CRM returned 500', failing_since = now()")
+    answered = 'crm.answered {"status":"500"}'
+    await runtime.pool.execute("update crm_connections set last_error = $1, failing_since = now()", answered)
     return [
         HERE,
         f"{HERE}/new",
@@ -87,8 +85,6 @@ async def places(
         "/settings/notifications",
         "/settings/reminders/all/before-1440-email",
         "/settings/reminders/all/new-after",
-        "/settings/payments",
-        "/settings/payments/disconnect",
         "/settings/messages",
         f"/settings/messages/{number.id}",
         f"/settings/messages/{number.id}/disconnect",

@@ -266,7 +266,7 @@ async def test_our_failures_are_shown_in_the_hosts_language_and_those_of_others_
     await work_off(runtime, clock)
     await runtime.pool.execute("update users set locale = 'de'")
     for error, shown in (
-        ("hooks.example could not be resolved.", "hooks.example konnte nicht aufgelöst werden."),
+        ('outbound.unresolved {"host":"hooks.example"}', "hooks.example konnte nicht aufgelöst werden."),
         ("Certificate expired", '<bdi lang="en">Certificate expired</bdi>'),
     ):
         await runtime.pool.execute("update webhook_deliveries set error = $1", error)

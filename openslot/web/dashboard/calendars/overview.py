@@ -9,7 +9,7 @@ from openslot.core.errors import Conflict, Invalid, Refusal
 from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
-from openslot.i18n import Text
+from openslot.i18n import Text, recall
 from openslot.integrations.calendars import booking_events, errors
 from openslot.integrations.calendars import host_changes as missing_events
 from openslot.integrations.calendars import operations as calendars
@@ -18,8 +18,8 @@ from openslot.integrations.calendars.models import CalendarConnection, Connectio
 from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.web.pages import page, redirect
 
-SIGN_IN = str(errors.CalendarSignInFailed())
-CONSENT = str(errors.CalendarConsentNeeded())
+SIGN_IN = errors.SIGN_IN_REFUSED.kept
+CONSENT = errors.CONSENT_NEEDED.kept
 KINDS = {
     ConnectionKind.CALDAV: Text("CalDAV account"),
     ConnectionKind.ICS: Text("Calendar feed, read only"),
@@ -95,7 +95,7 @@ def find_state(connection: CalendarConnection) -> tuple[Text, str]:
 CONNECTION_WORDS: dict[str, Any] = {
     "kinds": KINDS,
     "find_state": find_state,
-    "show_failure": errors.show_failure,
+    "show_failure": recall,
     "advise": advise,
     "needs_password": needs_password,
     "needs_consent": needs_consent,

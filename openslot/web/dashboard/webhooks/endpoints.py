@@ -12,8 +12,7 @@ from openslot.contacts.events import ContactCreated
 from openslot.core.errors import Invalid
 from openslot.core.outbound import OutboundReason, OutboundRefused
 from openslot.core.work import Work
-from openslot.i18n import PluralText, Text
-from openslot.integrations.calendars.errors import show_failure
+from openslot.i18n import PluralText, Text, recall
 from openslot.payments.events import PaymentReceived
 from openslot.routing import Form, Response, get, post
 from openslot.web import words
@@ -171,8 +170,7 @@ def describe_standing(endpoint: models.Endpoint, user: User, *, now: datetime) -
     if endpoint.state is models.State.PAUSED:
         return EndpointStanding(name=Text("Paused"), tone="warn", since=since)
     if endpoint.state is models.State.DISABLED:
-        given = endpoint.state_reason or ""
-        reason = models.SHOWN.get(given, given) or None
+        reason = recall(endpoint.state_reason) if endpoint.state_reason else None
         return EndpointStanding(
             name=Text("Switched off"), tone="bad", since=since, reason=reason, is_ours=isinstance(reason, Text)
         )
@@ -203,7 +201,7 @@ def format_result(attempt: models.Attempt) -> tuple[Text, str]:
 
 def show_error(attempt: models.Attempt) -> str | None:
     """Return the error of a try, as a text that can be translated if it is one of ours."""
-    return None if attempt.error is None else show_failure(attempt.error)
+    return None if attempt.error is None else recall(attempt.error)
 
 
 def format_next(next_try_at: datetime | None, *, now: datetime) -> Text | None:

@@ -1,0 +1,25 @@
+"""What most tests load before they can begin: in a long run, the processes that are forked afterwards have it already."""
+
+import pytest
+
+from openslot.app import create_app
+from openslot.core.config import Settings
+from openslot.i18n.languages import LANGUAGES
+from openslot.i18n.localization import get_catalog
+from openslot.web.templating import get_template, templates
+from tests.support.languages import english_texts
+
+# A run of fewer tests needs less than what is loaded here.
+MANY = 1000
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Read all catalogs and templates, and put the app together once."""
+    if len(session.items) < MANY:
+        return
+    create_app(Settings())
+    for tag, language in LANGUAGES.items():
+        get_catalog(language)
+        english_texts(tag)
+        for name in templates.list_templates(extensions=["html"]):
+            get_template(name, language)
