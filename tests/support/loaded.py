@@ -1,4 +1,4 @@
-"""What most tests load before they can begin: in a long run, the processes that are forked afterwards have it already."""
+"""What most tests load before they can begin: in a long run, processes that are forked later have it already."""
 
 import pytest
 
