@@ -27,7 +27,7 @@ def some_cases(table: Iterable[Any], *, daily: int, why: str) -> list[Any]:
 
 def leave_out(case: Any, rest: pytest.MarkDecorator) -> Any:
     """Leave a case, a tuple of values or one value, to `make test-all`."""
-    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=rest)
+    return pytest.param(*(case if type(case) is tuple else (case,)), marks=rest)
 
 
 def choose_places(count: int, number: int, offset: int = 0) -> Sequence[int]:
