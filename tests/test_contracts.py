@@ -4,13 +4,13 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scripts.figures import circles, import_graph
+from tests.support.sources import list_modules, parse, read_source
 
 ROOT = Path(__file__).parents[1]
 NO_STORES = "Doors and wire shapes never read a store"
@@ -47,16 +47,11 @@ def test_a_contract_covers_all_files_of_a_kind(contract: str, side: str, ending:
 
 def test_every_outgoing_call_says_on_whose_behalf_it_is_made() -> None:
     anonymous = re.compile(r"runtime\.outbound\b(?!\.(?:on_behalf_of|check_url)\()")
-    found = [str(path) for path in (ROOT / "openslot").rglob("*.py") if anonymous.search(path.read_text())]
+    found = [str(path) for path in list_modules() if anonymous.search(read_source(path))]
     assert found == [], "look-ups are shared fairly by owner: call `runtime.outbound.on_behalf_of(owner_id)` first"
 
 
 WRITES = re.compile(r"\b(insert\s+into|update\s+\w+(\s+\w+)?\s+set|delete\s+from|truncate)\b|\.insert\(|\.assign\(")
-
-
-@cache
-def parse(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"))
 
 
 def list_foreign_names(path: Path) -> Iterator[tuple[Path, str]]:
@@ -92,7 +87,8 @@ def writes(store: Path, name: str, seen: frozenset[str] = frozenset()) -> bool:
 
 
 def test_tables_are_written_by_the_verbs_of_their_own_domain() -> None:
-    modules = sorted((ROOT / "openslot").rglob("*.py"))
+    # Who takes something from a store names it; the other modules need not be parsed.
+    modules = [path for path in list_modules() if "store" in read_source(path)]
     taken = {(path, store, name) for path in modules for store, name in list_foreign_names(path)}
     found = [
         f"{path.relative_to(ROOT)}: {name} of {store.relative_to(ROOT)}"
@@ -115,5 +111,5 @@ def test_no_test_module_imports_from_another() -> None:
 
 
 def test_no_modules_import_each_other_not_even_for_types() -> None:
-    trees = {path: parse(path) for path in (ROOT / "openslot").rglob("*.py")}
+    trees = {path: parse(path) for path in list_modules()}
     assert circles(import_graph(trees)) == []

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from tests.support.sources import list_modules, parse
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # A run of the tests writes into test-results.
@@ -15,9 +17,9 @@ NAMED = r"`((?!test-results/)(?:[\w.-]+/)+[\w-]+\.(?:py|sql|css|js|json|html|tom
 
 def messages() -> Iterator[str]:
     """Every text in the code, with its constants filled in and an ellipsis for every other value."""
-    for path in sorted((ROOT / "openslot").rglob("*.py")):
+    for path in list_modules():
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(parse(path)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield node.value
             if isinstance(node, ast.JoinedStr):

@@ -3,19 +3,14 @@
 import ast
 from collections import defaultdict
 from functools import cache
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from tests.support.sources import PACKAGE, list_modules, parse
 
 
 @cache
 def definitions() -> list[tuple[str, ast.stmt]]:
     """List what the modules of the product define."""
-    return [
-        (str(path.relative_to(ROOT)), node)
-        for path in sorted((ROOT / "openslot").rglob("*.py"))
-        for node in ast.parse(path.read_text("utf-8")).body
-    ]
+    return [(str(path.relative_to(PACKAGE.parent)), node) for path in list_modules() for node in parse(path).body]
 
 
 def find_classes() -> dict[str, list[str]]:

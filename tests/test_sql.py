@@ -7,18 +7,20 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / "openslot"
+from tests.support.sources import PACKAGE, list_modules, parse, read_source
+
 CORE = PACKAGE / "core"
 # Sentences begin with a capital letter, SQL does not.
 SQL = re.compile(
     r"^\s*select\s|\bselect\b.*\bfrom\b|\b(?i:insert\s+into|delete\s+from)\s|\b(?i:update\s+\w+(\s+(as\s+)?\w+)?\s+set)\s",
     re.DOTALL,
 )
+# A module without them has no SQL, and need not be parsed.
+WORDS = re.compile(r"\bselect\b|\binsert\b|\bdelete\b|\bupdate\b", re.IGNORECASE)
 
 
-def list_literals(source: str) -> Iterator[tuple[int, str]]:
+def list_literals(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """List the strings of a module with their lines, formatted ones as a whole, but no docstrings."""
-    tree = ast.parse(source)
     left_out = {
         id(part)
         for node in ast.walk(tree)
@@ -35,8 +37,8 @@ def list_literals(source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-def find_sql(source: str) -> list[int]:
-    return [line for line, text in list_literals(source) if SQL.search(text)]
+def find_sql(tree: ast.Module) -> list[int]:
+    return [line for line, text in list_literals(tree) if SQL.search(text)]
 
 
 def is_call_of(node: ast.AST, name: str) -> bool:
@@ -82,9 +84,9 @@ def may_have_sql(path: Path) -> bool:
 def test_sql_is_in_store_files_and_in_core() -> None:
     found = [
         f"{path.relative_to(PACKAGE.parent)}:{line}"
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if not may_have_sql(path)
-        for line in find_sql(path.read_text())
+        for path in list_modules()
+        if not may_have_sql(path) and WORDS.search(read_source(path))
+        for line in find_sql(parse(path))
     ]
 
     assert found == []
@@ -103,7 +105,7 @@ def test_sql_is_in_store_files_and_in_core() -> None:
     ],
 )
 def test_a_statement_is_recognized(source: str) -> None:
-    assert find_sql(source) == [1]
+    assert find_sql(ast.parse(source)) == [1]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,7 @@ def test_a_statement_is_recognized(source: str) -> None:
     ],
 )
 def test_a_sentence_is_not_a_statement(source: str) -> None:
-    assert find_sql(source) == []
+    assert find_sql(ast.parse(source)) == []
 
 
 # Whether two addresses, usernames or slugs are the same, the database decides, as in its unique indexes: Python folds
@@ -183,12 +185,16 @@ COMPARED = {
 SEARCHED = {("web/admin/organizations.py", "f'{each.organization.name} {each.organization.slug}'")}
 
 
-def find_folded(source: str) -> list[str]:
+def list_folding() -> Iterator[tuple[str, ast.Module]]:
+    """List the modules that fold anything."""
+    named = re.compile(rf"\.\s*({'|'.join(FOLDS)})\b")
+    return ((str(path.relative_to(PACKAGE)), parse(path)) for path in list_modules() if named.search(read_source(path)))
+
+
+def find_folded(tree: ast.Module) -> list[str]:
     """Name the texts that Python folds; `str` where a function that folds is passed on."""
     return [
-        ast.unparse(node.value)
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Attribute) and node.attr in FOLDS
+        ast.unparse(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in FOLDS
     ]
 
 
@@ -200,18 +206,17 @@ def may_fold(module: str, text: str) -> bool:
 
 
 def test_who_somebody_is_is_folded_by_the_database_alone() -> None:
-    sources = {str(path.relative_to(PACKAGE)): path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
-    folded = {(module, text) for module, source in sources.items() for text in find_folded(source)}
+    folded = {(module, text) for module, tree in list_folding() for text in find_folded(tree)}
     assert sorted(each for each in folded if not may_fold(*each)) == []
     assert FOLDED.keys() - {module for module, _ in folded} == set(), "these fold nothing any more"
     assert SEARCHED - folded == set(), "these are not folded any more"
 
 
-def find_compared(source: str) -> list[str]:
+def find_compared(tree: ast.Module) -> list[str]:
     """List the comparisons of which a side is folded, however the texts in them are called."""
     return [
         ast.unparse(node)
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(tree)
         if isinstance(node, ast.Compare)
         and any(isinstance(each, ast.Attribute) and each.attr in FOLDS for each in ast.walk(node))
     ]
@@ -225,8 +230,7 @@ def may_compare(module: str, comparison: str) -> bool:
 
 
 def test_folded_texts_are_compared_only_where_they_name_nobody() -> None:
-    sources = {str(path.relative_to(PACKAGE)): path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
-    compared = {(module, text) for module, source in sources.items() for text in find_compared(source)}
+    compared = {(module, text) for module, tree in list_folding() for text in find_compared(tree)}
     assert sorted(each for each in compared if not may_compare(*each)) == []
     unused = {place for place in COMPARED if not any(module.startswith(place) for module, _ in compared)}
     assert unused == set(), "these compare nothing any more"
@@ -241,7 +245,7 @@ def test_folded_texts_are_compared_only_where_they_name_nobody() -> None:
     ],
 )
 def test_a_comparison_is_recognized_by_either_side(source: str) -> None:
-    (comparison,) = find_compared(source)
+    (comparison,) = find_compared(ast.parse(source))
     assert not may_compare("core/outbound/client.py", comparison)
 
 
@@ -257,7 +261,7 @@ def test_a_comparison_is_recognized_by_either_side(source: str) -> None:
 )
 @pytest.mark.parametrize("module", ["web/page.py", "cli/team.py", "agents/tools/bookings.py"])
 def test_a_folded_address_is_recognized_everywhere(module: str, source: str) -> None:
-    (text,) = find_folded(source)
+    (text,) = find_folded(ast.parse(source))
     assert not may_fold(module, text)
 
 
@@ -267,7 +271,7 @@ def test_a_reason_excuses_nothing_that_is_called_like_somebody() -> None:
 
 
 def test_any_folded_text_is_recognized_where_addresses_are() -> None:
-    (text,) = find_folded("wanted = text.strip().lower()")
+    (text,) = find_folded(ast.parse("wanted = text.strip().lower()"))
     assert not may_fold("accounts/members.py", text)
     assert may_fold("web/page.py", text)
 

@@ -132,6 +132,7 @@ async def test_an_invitees_assistant_books_reschedules_and_cancels(
     assert await list_makers(runtime) == [None] * 3
 
 
+@pytest.mark.rest("starts a program that serves one assistant")
 async def test_a_program_on_the_same_machine_books_reschedules_and_cancels(
     settings: Settings, runtime: Runtime, user: User, api_key: str
 ) -> None:

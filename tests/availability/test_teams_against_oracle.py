@@ -19,9 +19,9 @@ from openslot.core.db import Db
 from openslot.schedules.models import Schedule
 from tests.availability.team_cases import as_team, draw_team_case
 from tests.availability.team_oracle import TeamCase, consult_team
-from tests.support.parts import LONG, how_many
+from tests.support.parts import LONG, how_many, is_daily
 
-CASES = how_many(1_000, long=20_000)
+CASES = 80 if is_daily() else how_many(1_000, long=20_000)
 
 
 def draw_cases() -> Iterator[TeamCase]:

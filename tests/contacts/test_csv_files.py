@@ -27,6 +27,7 @@ from openslot.core.errors import Invalid
 from openslot.i18n.languages import LANGUAGES, Locale
 from openslot.i18n.localization import localize
 from tests.support.hangs import within_a_second
+from tests.support.some import some_cases
 
 TEXT = "Name,E-mail\nZoë Müller,zoe@mueller.example\n"
 
@@ -155,7 +156,9 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize(
+    "body", some_cases(HOSTILE.values(), daily=2, why="traces the memory of another large file"), ids=HOSTILE
+)
 def test_a_file_of_delimiters_and_short_cells_is_refused_before_it_fills_the_memory(
     body: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,7 +188,11 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("body", [*HOSTILE.values(), *LARGE.values()], ids=[*HOSTILE, *LARGE])
+@pytest.mark.parametrize(
+    "body",
+    some_cases([*HOSTILE.values(), *LARGE.values()], daily=5, why="is as large as the others"),
+    ids=[*HOSTILE, *LARGE],
+)
 def test_no_file_is_read_for_more_than_a_second(body: bytes) -> None:
     with within_a_second(body), suppress(Invalid):
         read_file(body)

@@ -1,6 +1,7 @@
 """Every rule of the REST contract, and the tests that hold it: a rule whose test is gone turns this table red."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import httpx2
@@ -100,6 +101,7 @@ RULES: dict[str, tuple[str, ...]] = {
 }
 
 
+@cache
 def known_tests() -> set[str]:
     text = "".join(path.read_text("utf-8") for path in TESTS.rglob("test_*.py"))
     return set(re.findall(r"^(?:async )?def test_(\w+)", text, re.MULTILINE))

@@ -46,14 +46,18 @@ def child_of(serve: Command, kind: str) -> psutil.Process:
     return found
 
 
-async def find_in_dump(runtime: Runtime, needles: set[str]) -> list[str]:
-    """Name the lines of a dump that hold one of some words, as they are or in hexadecimal digits."""
+async def find_in_dump(runtime: Runtime, needles: set[str], *, known: str | None = None) -> list[str]:
+    """Name the lines of a dump that hold one of some words, as they are or in hexadecimal digits.
+
+    What is known to be in it must be found.
+    """
     process = await asyncio.create_subprocess_exec(
         postgres_program("pg_dump"), str(runtime.settings.database_url), stdout=subprocess.PIPE
     )
     dump, _ = await process.communicate()
     assert process.returncode == 0
     assert len(dump) > 20_000
+    assert known is None or known.encode() in dump
     words = {spelling for each in needles for spelling in (each.encode(), each.encode().hex().encode())}
     return [line.decode()[:200] for line in dump.splitlines() if any(word in line for word in words)]
 

@@ -9,8 +9,9 @@ import pytest
 from openslot.processes.web import ENOUGH, raise_descriptor_limit
 from tests.hostile.server import CONNECTIONS, PROXY, Server
 from tests.hostile.wire import HEAD, POST
+from tests.support.parts import how_many
 
-CROWD = 1100
+CROWD = how_many(1100)
 HALF_BODY = POST + b"Content-Length: 100\r\n\r\n{"
 
 

@@ -10,9 +10,10 @@ from tests.hostile.conftest import new_source
 from tests.hostile.server import Server
 from tests.hostile.support import with_key
 from tests.hostile.wire import CHUNKED, HEAD, POST, Answer
+from tests.support.parts import how_many
 
 MEBIBYTE = 1024 * 1024
-ENOUGH = 64 * MEBIBYTE
+ENOUGH = how_many(64) * MEBIBYTE
 """What an endless client would send in all, if it were let."""
 SMALL_GROWTH = 16 * MEBIBYTE
 

@@ -25,10 +25,12 @@ from openslot.event_types import operations as event_types
 from openslot.people import operations as people
 from openslot.routing import post
 from tests.support.live import connect, serving
+from tests.support.parts import how_many
 from tests.support.races import iso, workday
 
 CONNECTIONS = 6
 CROWD = 30
+BOOKED, RACED = how_many(60), how_many(50)
 WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event = 'advisory'"
 STUCK = """
 select count(*) from pg_stat_activity
@@ -125,7 +127,9 @@ async def serve(narrow: Settings, **more: Any) -> AsyncIterator[httpx2.AsyncClie
         yield client
 
 
-@pytest.mark.parametrize("stuck_hosts", [1, CONNECTIONS])
+@pytest.mark.parametrize(
+    "stuck_hosts", [pytest.param(1, marks=pytest.mark.rest("waits for locks as the other one does")), CONNECTIONS]
+)
 async def test_a_held_lock_hurts_only_those_who_need_it(
     narrow: Settings, runtime: Runtime, *, stuck_hosts: int
 ) -> None:
@@ -143,7 +147,7 @@ async def test_a_held_lock_hurts_only_those_who_need_it(
                 used += await use(client, other, number)
                 waiting.append(await runtime.pool.fetchval(WAITING))
                 number += 1
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.25)
             refused = [await task for task in crowd]
         after = await asyncio.gather(*(book(client, host, 70) for host in stuck))
 
@@ -161,12 +165,12 @@ async def test_a_crowd_at_one_host_is_served_to_the_last_with_the_defaults(
     host = await welcome(runtime, "popular")
     roomy = replace(settings, limit_key=10_000, limit_public=10_000)
     async with serve(roomy) as client:
-        booked = await asyncio.gather(*(book(client, host, number) for number in range(60)))
-        same = [wish(host, 70, eventTypeId=host.event_type_id) for _ in range(50)]
+        booked = await asyncio.gather(*(book(client, host, number) for number in range(BOOKED)))
+        same = [wish(host, 70, eventTypeId=host.event_type_id) for _ in range(RACED)]
         raced = await asyncio.gather(*(client.post("/api/bookings", json=each) for each in same))
 
-    assert Counter(answer.status_code for answer in booked) == {200: 60}
-    assert Counter(answer.status_code for answer in raced) == {200: 1, 409: 49}
+    assert Counter(answer.status_code for answer in booked) == {200: BOOKED}
+    assert Counter(answer.status_code for answer in raced) == {200: 1, 409: RACED - 1}
 
 
 async def test_who_has_waited_in_line_books_once_under_one_idempotency_key(narrow: Settings, runtime: Runtime) -> None:
@@ -219,7 +223,14 @@ async def sleep_in_transaction(work: Work) -> dict[str, bool]:
     return {"slept": True}
 
 
-@pytest.mark.parametrize("probe", [sleep_in_database, sleep_in_transaction], ids=["a slow statement", "an idle one"])
+@pytest.mark.parametrize(
+    "probe",
+    [
+        pytest.param(sleep_in_database, marks=pytest.mark.rest("waits as the other one does")),
+        sleep_in_transaction,
+    ],
+    ids=["a slow statement", "an idle one"],
+)
 async def test_a_transaction_that_takes_too_long_is_503_and_lets_go(
     narrow: Settings, runtime: Runtime, probe: Any
 ) -> None:

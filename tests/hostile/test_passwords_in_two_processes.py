@@ -9,12 +9,13 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.support.live import connect
+from tests.support.parts import how_many
 from tests.support.passwords import PASSWORD
 from tests.support.races import WebPair
 from tests.web.conftest import carry_csrf_token
 
 NEW = "a fresh long password"
-ROUNDS = 6
+ROUNDS = how_many(8)
 WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 
 

@@ -82,6 +82,7 @@ async def besiege(runtime: Runtime) -> None:
             await happen(runtime, owner, event)
 
 
+@pytest.mark.rest("besieges a worker for seconds")
 @pytest.mark.usefixtures("endless_patience")
 async def test_all_deliveries_of_another_arrive_while_many_owners_names_are_never_answered(
     runtime: Runtime, names: NameServer

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from tests.hostile.conftest import new_source
 from tests.hostile.server import BODY_TIMEOUT, HEAD_TIMEOUT, Server
 from tests.hostile.support import with_key
@@ -73,6 +75,7 @@ def test_a_connection_that_says_nothing_is_ended_without_a_word(server: Server, 
         assert wire.read_to_the_end().raw == b""
 
 
+@pytest.mark.rest("waits for seconds as others do")
 def test_the_second_head_of_a_connection_has_its_time_too(server: Server, source: str) -> None:
     answer = server.send(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" + HEAD, source)
 
@@ -80,6 +83,7 @@ def test_the_second_head_of_a_connection_has_its_time_too(server: Server, source
     assert LATE_HEAD[2].encode() in answer.raw
 
 
+@pytest.mark.rest("waits for seconds as others do")
 def test_a_body_at_the_least_rate_has_more_time(server: Server, source: str) -> None:
     body = b'{"email": "least@rate.example", "name": "' + b"a" * 30_000 + b'"}'
     head = POST + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
@@ -104,6 +108,7 @@ def test_an_answer_that_nobody_takes_is_dropped(server: Server, source: str) -> 
     assert server.is_well()
 
 
+@pytest.mark.rest("waits for seconds as others do")
 def test_a_refused_client_that_stays_is_cut_off(server: Server, source: str) -> None:
     with server.connect(source) as wire:
         wire.send(b"FOO\r\n\r\n")

@@ -35,6 +35,8 @@ from tests.http.golden.asgi import ask, running
 from tests.support.founding import add_event_type, found_team
 
 TRIALS = 9
+ENOUGH = 2
+"""So many trials are enough if what they find is cheap; the first finds cold caches."""
 CHEAP = 40
 """How many times `/healthz` a request may cost that nothing limits: one to two milliseconds."""
 MAX_A_MINUTE = 150_000
@@ -95,9 +97,11 @@ class Costs(Struct, kw_only=True):
         faults = []
         for target in (found, *(found + each for each in more)):
             cost, max_ = await self.measure(method, target)
-            if max_ is None and cost > CHEAP and template not in NOT_LIMITED:
+            if is_cheap(cost, max_):
+                continue
+            if max_ is None and template not in NOT_LIMITED:
                 faults.append(f"{method} {template}: costs {cost:.0f}, and nothing limits it ({target})")
-            elif max_ is not None and cost * max_ > MAX_A_MINUTE:
+            elif max_ is not None:
                 faults.append(f"{method} {template}: costs {cost:.0f}, {max_} times a minute ({target})")
         return faults
 
@@ -105,11 +109,14 @@ class Costs(Struct, kw_only=True):
         """Compare the processor time of a request with that of `/healthz`; tell also how often it is allowed."""
         self.taken.clear()
         own, trivial = [], []
-        for _ in range(TRIALS):
+        for trial in range(1, TRIALS + 1):
             own.append(await self._ask(method, target))
             # In turns, so that neither has the quieter moments; three times, because the first finds cold caches.
             trivial += [await self._ask("GET", "/healthz") for _ in range(3)]
-        return min(own) / min(trivial), min((max_ for _, max_ in self.taken), default=None)
+            cost, max_ = min(own) / min(trivial), min((max_ for _, max_ in self.taken), default=None)
+            if trial >= ENOUGH and is_cheap(cost, max_):
+                break
+        return cost, max_
 
     async def _ask(self, method: str, target: str) -> float:
         self.asked += 1
@@ -127,6 +134,11 @@ class Costs(Struct, kw_only=True):
         if not is_closed and not values.keys() >= set(names):
             return None
         return re.sub(r"\{(\w+)(:path)?\}", lambda match: values.get(match[1], SOME_ID), template)
+
+
+def is_cheap(cost: float, max_: int | None) -> bool:
+    """Tell whether a stranger may ask for something of this cost: so often in a minute, or as often as they like."""
+    return cost <= CHEAP if max_ is None else cost * max_ <= MAX_A_MINUTE
 
 
 def _first_word(template: str) -> str:
@@ -250,11 +262,9 @@ async def unknown_thing(thing: str) -> Response:
     return Response(body=thing.encode())
 
 
-async def test_a_costly_route_that_nothing_limits_is_found(
-    settings: Settings, values: dict[str, dict[str, str]], taken: list[tuple[str, int]]
-) -> None:
+async def test_a_costly_route_that_nothing_limits_is_found(settings: Settings, taken: list[tuple[str, int]]) -> None:
     routes = (costly, costly_but_limited, costly_too_often, unknown_thing)
-    async for costs in _costs(settings, values, taken, *routes):
+    async for costs in _costs(settings, {"": {}}, taken, *routes):
         costs.app.router.routes[:] = [one for one in costs.app.router.routes if one.template.startswith(("/co", "/th"))]
         found = [fault for fault in await costs.find_faults() if "/contacts" not in fault]
 

@@ -34,6 +34,7 @@ from tests.payments.support import (
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.fake_stripe import Books, FakeStripe, Fault, FaultKind
+from tests.support.some import some_cases
 
 
 async def test_late_money_is_honoured_if_the_time_is_free(
@@ -258,7 +259,10 @@ async def test_a_dispute_is_told_when_it_opens_and_when_it_is_lost(
     assert (await reload(runtime, payment)).problem == (None if is_won else "dispute_lost")
 
 
-@pytest.mark.parametrize("kind", [FaultKind.LOSE_ANSWER, FaultKind.KEPT_STATUS, FaultKind.STATUS])
+@pytest.mark.parametrize(
+    "kind",
+    some_cases([FaultKind.LOSE_ANSWER, FaultKind.KEPT_STATUS, FaultKind.STATUS], daily=1, why="is lost in another way"),
+)
 async def test_a_refund_whose_answer_is_lost_is_made_once(
     client: httpx2.AsyncClient,
     runtime: Runtime,

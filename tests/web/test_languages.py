@@ -67,7 +67,7 @@ async def member_pages(client: httpx2.AsyncClient, keys: list[str]) -> AsyncIter
 async def test_what_anyone_sees_follows_the_browsers_language(
     client: httpx2.AsyncClient, link: str, runtime: Runtime
 ) -> None:
-    for language in LANGUAGES:
+    for language in list_for_layout():
         await runtime.pool.execute("delete from rate_log")
         client.headers["accept-language"] = f"{language};q=0.9, zh"
         english = english_texts(language)
@@ -82,7 +82,7 @@ async def test_what_anyone_sees_follows_the_browsers_language(
 async def test_what_a_member_sees_follows_the_members_own_language(
     client: httpx2.AsyncClient, user: User, runtime: Runtime
 ) -> None:
-    for language in LANGUAGES:
+    for language in list_for_layout():
         await runtime.pool.execute("update users set locale = $1 where id = $2", language, user.id)
         async with runtime.transaction(OPERATOR) as work:
             made = [(await access.create_api_key(work, user, name=name))[1] for name in ("Qxz", "Xqz")]

@@ -20,6 +20,7 @@ from tests.integrations.calendars.support import unbounded
 from tests.support.feeds import publishing
 from tests.support.hangs import within_a_second
 from tests.support.ical import BERLIN, busy, calendar, event, scope
+from tests.support.some import some_cases
 
 ASKED = scope("2026-03-01", "2026-04-30", BERLIN)
 TEN = event("ten", start="20260316T100000Z", end="20260316T110000Z")
@@ -69,7 +70,7 @@ BEGINNINGS = ["X-A", "X-A;", "ATTENDEE;CN=", 'ATTENDEE;CN="', "DTEND:", "RDATE;T
 PIECES = [*' \t;":=,a1', "20260316T120000Z,", ";B=c", ';B="', ";BYDAY=MO", "\r\n ", "\r\n"]
 
 
-@pytest.mark.parametrize("beginning", BEGINNINGS)
+@pytest.mark.parametrize("beginning", some_cases(BEGINNINGS, daily=3, why="is as long as the others"))
 def test_no_line_however_long_is_read_for_more_than_a_second(beginning: str) -> None:
     for piece in PIECES:
         line = (beginning + piece * LONGEST_LINE)[:LONGEST_LINE]
@@ -143,6 +144,7 @@ def test_zones_are_kept_only_with_events_that_need_them() -> None:
     assert {href: "BEGIN:VTIMEZONE" in each.text for href, each in kept.items()} == {"known": False, "own": True}
 
 
+@pytest.mark.rest("traces the memory of a large feed")
 def test_a_feed_that_grows_by_its_zones_is_refused_before_memory_is_full() -> None:
     dates = (LONGEST_ZONE - 500) // 16
     events = [event(f"{n}", start="TZID=q:20260316T120000") for n in range(5000)]

@@ -21,6 +21,7 @@ from tests.integrations.calendars.inviting import ADA, BEN, JONAS, TEN, Host, ha
 from tests.integrations.calendars.support import cancel, move
 from tests.integrations.mail.conftest import messages, part
 from tests.support.google_host import EMAIL, google, settings
+from tests.support.some import some_cases
 
 __all__ = ["google", "host", "settings"]
 
@@ -74,7 +75,14 @@ async def test_the_event_has_neither_a_manage_link_nor_what_the_invitee_has_type
     assert "manage" not in str(event)
 
 
-@pytest.mark.parametrize(("kind", "typed"), [("place", "Cheap watches at watches.example"), ("phone", "+493012345678")])
+@pytest.mark.parametrize(
+    ("kind", "typed"),
+    some_cases(
+        [("place", "Cheap watches at watches.example"), ("phone", "+493012345678")],
+        daily=1,
+        why="is hidden as a place is",
+    ),
+)
 @pytest.mark.parametrize("invites", [True, False])
 async def test_those_who_share_a_group_do_not_read_where_one_of_them_would_like_to_meet(
     host: Host, kind: str, typed: str, *, invites: bool
@@ -173,7 +181,7 @@ async def test_an_invitee_whom_the_host_has_removed_is_invited_to_the_new_time_a
     assert [each["email"] for each in attendees] == [BEN, JONAS]
 
 
-@pytest.mark.parametrize("lost", ["POST", "PATCH", "DELETE"])
+@pytest.mark.parametrize("lost", some_cases(["POST", "PATCH", "DELETE"], daily=1, why="is lost as the first is"))
 async def test_an_answer_that_is_lost_tells_nobody_twice(host: Host, lost: str) -> None:
     if lost == "POST":
         host.lose("POST")

@@ -14,6 +14,7 @@ from tests.integrations.calendars.inviting import ADA, JONAS, Host, host
 from tests.integrations.calendars.support import cancel, move
 from tests.integrations.mail.conftest import messages, part
 from tests.support.google_host import EMAIL, google, settings
+from tests.support.some import some_cases
 
 __all__ = ["google", "host", "settings"]
 
@@ -40,7 +41,9 @@ async def disconnect(host: Host) -> None:
         await calendars.disconnect(work, ConnectionRef(host.connection.id))
 
 
-BREAKS = pytest.mark.parametrize("breaks", [revoke, fail, forbid, lose_calendar, disconnect])
+BREAKS = pytest.mark.parametrize(
+    "breaks", some_cases([revoke, fail, forbid, lose_calendar, disconnect], daily=2, why="is found out as a refusal is")
+)
 
 
 @BREAKS

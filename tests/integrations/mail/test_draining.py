@@ -23,11 +23,14 @@ from tests.integrations.mail.conftest import Book, mails, read_message
 from tests.support.clocks import MovingClock
 from tests.support.effects import working
 from tests.support.host import stranger
+from tests.support.parts import how_many
 from tests.support.smtp_server import DROP, ScriptedServer, smtp_server
+from tests.support.some import some_cases
 
 __all__ = ["stranger"]
 
-BOOKINGS = 20
+BOOKINGS = how_many(20)
+OF_ANOTHER = how_many(16)
 MAILS = 2 * BOOKINGS
 # The order in which a server in trouble answers; whoever is told so comes again.
 TROUBLE = ["421 Closing", "451 Local error", DROP, "452 Disk full"] * 3
@@ -89,7 +92,9 @@ async def test_mails_are_sent_many_at_a_time_over_few_connections(
     assert server.connections <= MAILS // 2
 
 
-@pytest.mark.parametrize("when", ["at_mail", "at_rcpt", "at_data"])
+@pytest.mark.parametrize(
+    "when", some_cases(["at_mail", "at_rcpt", "at_data"], daily=1, why="is in trouble at another step")
+)
 async def test_a_server_in_trouble_loses_and_doubles_nothing(
     runtime: Runtime, clock: MovingClock, book: Book, user: User, server: ScriptedServer, when: str
 ) -> None:
@@ -111,7 +116,7 @@ async def test_mails_of_one_account_delay_those_of_another_by_few(
         for each in (user, stranger):
             await reminders.set_reminders(work, each, None, ())
     guests = tuple(f"guest{number}@okafor.example" for number in range(10))
-    for number in range(16):
+    for number in range(OF_ANOTHER):
         starts_at = clock.now + timedelta(days=number // 8, hours=3 + number % 8 / 2)
         await book(starts_at, email=f"booker{number}@okafor.example", guests=guests, actor=OPERATOR)
     async with runtime.transaction(OPERATOR) as work:
@@ -122,5 +127,5 @@ async def test_mails_of_one_account_delay_those_of_another_by_few(
     await drain(runtime, clock)
 
     order = [each.recipient for each in server.received]
-    assert len(order) == 16 * 12 + 2
+    assert len(order) == OF_ANOTHER * 12 + 2
     assert max(order.index(each) for each in ("ana@silva.example", stranger.email)) < len(order) / 3

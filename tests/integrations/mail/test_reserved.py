@@ -18,6 +18,7 @@ from tests.bookings.conftest import offer
 from tests.integrations.mail.conftest import Book, mails, move, work_off
 from tests.integrations.mail.support import begin, draft_of, start
 from tests.support.clocks import MovingClock
+from tests.support.some import some
 from tests.support.switches import resume, stop
 from tests.support.wait_list import book_day, cancel_day, offer_day, wait_for
 
@@ -73,7 +74,7 @@ async def test_many_networks_have_no_more_confirmations_mailed_by_a_new_host_tha
 ) -> None:
     """Whoever signs up and books on the own page from many networks."""
     await make_untrusted(runtime, user, clock)
-    for number in range(22):
+    for number in some(range(22), daily=12):
         CLIENT_ADDRESS.set(f"93.184.{number}.34")
         await book(start(number), email=f"p{number}@victims{number}.example")
     await work_off(runtime, clock)
@@ -205,7 +206,7 @@ async def test_seats_of_one_group_event_leave_confirmations_to_other_event_types
 ) -> None:
     """Nobody knows where they come from, so that only the part of the host counts."""
     course = await offer(runtime, user, "course", seats=500)
-    for number in range(42):
+    for number in some(range(42), daily=12):
         await book_day(runtime, course, start(40), f"p{number}@victims.example")
     await work_off(runtime, clock)
     sent = await runtime.pool.fetchval(
