@@ -13,13 +13,13 @@ from benchmarks.data import make_ceiling
 from benchmarks.load import Tally, run_load, send
 from benchmarks.rows import Row, measure_rows
 from benchmarks.stage import Stage, ceiling, service, stage
-from openslot.access.models import AGENTS, CredentialKind, new_key
-from openslot.agents.door import PATH
-from openslot.agents.roster import ROSTER
-from openslot.core.ids import fingerprint, new_id
-from openslot.core.migrate import migrate
-from openslot.core.work import system_clock
 from openslot.demo.large import make_large
+from openslot.domains.access.models import AGENTS, CredentialKind, new_key
+from openslot.doors.agents.door import PATH
+from openslot.doors.agents.roster import ROSTER
+from openslot.platform.core.ids import fingerprint, new_id
+from openslot.platform.core.migrate import migrate
+from openslot.platform.core.work import system_clock
 
 HOSTS, BOOKINGS = 200, 20_000
 # Enough that no row of a limit is fought over.

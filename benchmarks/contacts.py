@@ -16,11 +16,11 @@ from benchmarks.data import make_ceiling
 from benchmarks.load import Result, get
 from benchmarks.stage import Stage, ceiling, service, stage
 from benchmarks.turns import measure_in_turns
-from openslot.access.models import CredentialKind, new_key
-from openslot.contacts.models import fold_contact
-from openslot.core.ids import fingerprint, new_id
-from openslot.core.migrate import migrate
-from openslot.core.work import system_clock
+from openslot.domains.access.models import CredentialKind, new_key
+from openslot.domains.contacts.models import fold_contact
+from openslot.platform.core.ids import fingerprint, new_id
+from openslot.platform.core.migrate import migrate
+from openslot.platform.core.work import system_clock
 
 SIZES = (10_000, 100_000)
 OTHERS, CONTACTS_OF_OTHERS = 1_000, 100

@@ -14,11 +14,11 @@ from benchmarks.effects import open_runtime_at
 from benchmarks.processor import BACKENDS, used_by
 from benchmarks.stage import Server, Stage, service, stage
 from openslot.app import create_app
-from openslot.core.ids import fingerprint, new_id, new_token
-from openslot.core.log import set_up_logging
-from openslot.core.migrate import migrate
-from openslot.core.work import system_clock
 from openslot.demo.large import LargeHost, make_large
+from openslot.platform.core.ids import fingerprint, new_id, new_token
+from openslot.platform.core.log import set_up_logging
+from openslot.platform.core.migrate import migrate
+from openslot.platform.core.work import system_clock
 from tests.support.live import connect, serving
 from tests.support.statements import CountingPool, count_statements
 

@@ -6,12 +6,12 @@ from uuid import UUID
 import asyncpg
 from msgspec import Struct
 
-from openslot.access.models import CredentialKind, new_key
-from openslot.contacts.models import fold_contact
-from openslot.core.ids import fingerprint, new_id
-from openslot.core.migrate import migrate
-from openslot.core.work import system_clock
 from openslot.demo.large import FIRST_NAMES, LargeHost, make_large
+from openslot.domains.access.models import CredentialKind, new_key
+from openslot.domains.contacts.models import fold_contact
+from openslot.platform.core.ids import fingerprint, new_id
+from openslot.platform.core.migrate import migrate
+from openslot.platform.core.work import system_clock
 
 HOSTS = 1_000
 # Enough that none of them comes near a limit: one hot key would measure the lock of one row.

@@ -12,19 +12,19 @@ from msgspec.structs import replace
 
 from benchmarks.drain import Reading, read_used
 from benchmarks.stage import Stage, free_port, running, stage
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.plans import Plan
-from openslot.contacts import operations as contacts
-from openslot.contacts.schemas import ContactWanted
-from openslot.core.actor import OPERATOR
-from openslot.core.environment import load_settings
-from openslot.core.migrate import migrate
-from openslot.core.text import EmailAddress, Name
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.contacts import operations as contacts
+from openslot.domains.contacts.schemas import ContactWanted
+from openslot.domains.people import operations as people
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks.models import EndpointWanted
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.migrate import migrate
+from openslot.platform.core.text import EmailAddress, Name
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointWanted
 
 OWNERS = 50
 EVENTS = 2_000

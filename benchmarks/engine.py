@@ -10,12 +10,12 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from openslot.availability.models import Busy, Days, SlotInputs, Slots, Taken
-from openslot.availability.schemas import write_day, write_slots
-from openslot.availability.slots import list_slots
-from openslot.core.times import floor_second, get_zone
-from openslot.event_types.models import EventType, RollingWindow
-from openslot.schedules.models import Schedule, TimeRange
+from openslot.domains.availability.models import Busy, Days, SlotInputs, Slots, Taken
+from openslot.domains.availability.schemas import write_day, write_slots
+from openslot.domains.availability.slots import list_slots
+from openslot.domains.event_types.models import EventType, RollingWindow
+from openslot.domains.schedules.models import Schedule, TimeRange
+from openslot.platform.core.times import floor_second, get_zone
 
 FIRST = date(2026, 3, 2)
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -5,8 +5,8 @@ from random import Random
 from time import process_time
 from uuid import UUID
 
-from openslot.teams.choice import BOOKING, choose
-from openslot.teams.models import Candidate, TeamRules
+from openslot.domains.teams.choice import BOOKING, choose
+from openslot.domains.teams.models import Candidate, TeamRules
 
 RULES = TeamRules(event_type_id=UUID(int=0))
 BOOKINGS = 1000

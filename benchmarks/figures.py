@@ -17,12 +17,12 @@ from benchmarks.history import BOOKINGS, CLAIMS, LATER, QUICKLY, without_indexes
 from benchmarks.load import send
 from benchmarks.rows import Row, measure_rows
 from benchmarks.stage import Server, Stage, ceiling, service, stage
-from openslot.agents.door import PATH
-from openslot.analytics.platform import keep_days
-from openslot.core.actor import SYSTEM
-from openslot.core.migrate import migrate
-from openslot.core.work import system_clock
 from openslot.demo.large import make_large
+from openslot.domains.analytics.platform import keep_days
+from openslot.doors.agents.door import PATH
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.migrate import migrate
+from openslot.platform.core.work import system_clock
 
 HOSTS, BOOKINGS_MADE = 1_000, 1_000_000
 REPEATS, KEPT_REPEATS = 20, 3

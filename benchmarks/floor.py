@@ -13,15 +13,15 @@ from uuid import UUID
 import asyncpg
 
 from benchmarks.ceiling import HEADERS, Message
-from openslot.availability.models import ById
-from openslot.bookings.models import BookingWanted, Invitee
-from openslot.bookings.operations import create_booking
-from openslot.core.actor import PUBLIC
-from openslot.core.db import Pool, make_pool
-from openslot.core.environment import load_settings
-from openslot.core.ids import new_id
-from openslot.core.profiles import JOBS
-from openslot.core.work import Runtime, system_clock
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings.models import BookingWanted, Invitee
+from openslot.domains.bookings.operations import create_booking
+from openslot.platform.core.actor import PUBLIC
+from openslot.platform.core.db import Pool, make_pool
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.profiles import JOBS
+from openslot.platform.core.work import Runtime, system_clock
 from openslot.runtime import open_runtime
 
 HOSTS, BOOKINGS_A_HOST = 50, 40

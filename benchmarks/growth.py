@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from benchmarks.history import EFFECTS_AN_EVENT, Size, age_events, let_time_pass, make_history
 from benchmarks.stage import METRICS_TOKEN, Stage, service, stage
-from openslot.core.db import Pool
-from openslot.core.environment import load_settings
-from openslot.core.migrate import migrate
-from openslot.core.work import Periodic, Runtime, system_clock
-from openslot.jobs.periodic import run_job
+from openslot.platform.core.db import Pool
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.migrate import migrate
+from openslot.platform.core.work import Periodic, Runtime, system_clock
+from openslot.platform.jobs.periodic import run_job
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 

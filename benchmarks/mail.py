@@ -18,14 +18,14 @@ from msgspec import Struct
 from benchmarks.effects import open_runtime_at
 from benchmarks.processor import used_by
 from benchmarks.stage import Stage, free_port, running, stage
-from openslot.accounts.models import User, UserWanted
-from openslot.availability.models import BySlug
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.migrate import migrate
-from openslot.core.work import Runtime, system_clock
-from openslot.people import operations as people
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.availability.models import BySlug
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingWanted, Invitee
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.migrate import migrate
+from openslot.platform.core.work import Runtime, system_clock
 
 # Each booking is two mails: one to the invitee, one to the host.
 MAILS_A_BOOKING = 2

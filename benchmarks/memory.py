@@ -22,7 +22,7 @@ from benchmarks.load import Tally, run_load
 from benchmarks.operations import changes, operations
 from benchmarks.pages import visit
 from benchmarks.stage import free_port
-from openslot.core.embedded import find_server
+from openslot.platform.core.embedded import find_server
 
 BOOKINGS = 10_000
 REQUESTS = 10_000

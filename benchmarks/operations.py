@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from benchmarks.data import BUSY, BenchmarkData
 from benchmarks.load import get, send
-from openslot.core.times import iso
-from openslot.core.work import system_clock
 from openslot.demo.large import LargeHost
-from openslot.public_tools.booking import PATH
+from openslot.doors.public_tools.booking import PATH
+from openslot.platform.core.times import iso
+from openslot.platform.core.work import system_clock
 
 ASSISTANTS = 10_000
 

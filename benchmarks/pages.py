@@ -15,9 +15,9 @@ from benchmarks.operations import Operation
 from benchmarks.processor import HEAD, Measured, measure_cost
 from benchmarks.rows import Row, measure_rows
 from benchmarks.stage import Stage, ceiling, service, stage
-from openslot.core.migrate import migrate
-from openslot.core.work import system_clock
 from openslot.demo.large import make_large
+from openslot.platform.core.migrate import migrate
+from openslot.platform.core.work import system_clock
 from tests.support.browsers import find_executable
 
 HOSTS, BOOKINGS, VISITORS = 1_000, 100_000, 10_000

@@ -9,13 +9,13 @@ import uvloop
 
 from benchmarks.effects import open_runtime_at
 from benchmarks.stage import Stage, stage
-from openslot.core.actor import SYSTEM
-from openslot.core.effects import REPLANNED, TAKE_DUE, drop_planned, move_planned
-from openslot.core.ids import new_id
-from openslot.core.migrate import migrate
-from openslot.core.queue_order import Ring
-from openslot.core.work import Runtime, system_clock
-from openslot.jobs.housekeeping import sweep_effects
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.effects import REPLANNED, TAKE_DUE, drop_planned, move_planned
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.migrate import migrate
+from openslot.platform.core.queue_order import Ring
+from openslot.platform.core.work import Runtime, system_clock
+from openslot.platform.jobs.housekeeping import sweep_effects
 
 AHEAD_OF_TIME = 100_000
 ROUNDS = 200

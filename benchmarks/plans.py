@@ -11,22 +11,22 @@ import asyncpg
 import uvloop
 
 from benchmarks.stage import Stage, stage
-from openslot.accounts import store as accounts
-from openslot.agents import audit_store
-from openslot.agents.models import AuditFilter
-from openslot.analytics import store as analytics
-from openslot.bookings import agenda_store
-from openslot.bookings.models import AgendaFilter, AgendaView, Status
-from openslot.contacts import store
-from openslot.contacts.models import ContactSort
-from openslot.core import query_plans
-from openslot.core.db import Db, Pool, open_pool
-from openslot.core.migrate import migrate
-from openslot.core.moments import Span
-from openslot.core.profiles import COMMANDS, JOBS
 from openslot.demo.large import make_large
-from openslot.integrations.mail import store as mail
-from openslot.webhooks import store as webhooks
+from openslot.domains.accounts import store as accounts
+from openslot.domains.analytics import store as analytics
+from openslot.domains.bookings.agenda import store as agenda_store
+from openslot.domains.bookings.models import AgendaFilter, AgendaView, Status
+from openslot.domains.contacts import store
+from openslot.domains.contacts.models import ContactSort
+from openslot.domains.mail import store as mail
+from openslot.domains.webhooks import store as webhooks
+from openslot.doors.agents.audit import store as audit_store
+from openslot.doors.agents.models import AuditFilter
+from openslot.platform.core import query_plans
+from openslot.platform.core.db import Db, Pool, open_pool
+from openslot.platform.core.migrate import migrate
+from openslot.platform.core.moments import Span
+from openslot.platform.core.profiles import COMMANDS, JOBS
 
 RUNS = 25
 PAGE = {"limit": 20, "offset": 0}

@@ -15,11 +15,11 @@ from benchmarks.data import make_ceiling
 from benchmarks.load import get
 from benchmarks.rows import Row, measure_rows
 from benchmarks.stage import Stage, ceiling, service, stage
-from openslot.access.models import CredentialKind, new_key
-from openslot.core.ids import fingerprint, new_id
-from openslot.core.migrate import migrate
-from openslot.core.work import system_clock
-from openslot.scim.attributes import ENTERPRISE
+from openslot.domains.access.models import CredentialKind, new_key
+from openslot.doors.scim.attributes import ENTERPRISE
+from openslot.platform.core.ids import fingerprint, new_id
+from openslot.platform.core.migrate import migrate
+from openslot.platform.core.work import system_clock
 
 MEMBERS = 10_000
 # Enough that no row of a limit is fought over.

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 
-from openslot.core.embedded import start_server, stop_server
+from openslot.platform.core.embedded import start_server, stop_server
 
 METRICS_TOKEN = "m" * 32
 

@@ -8,14 +8,14 @@ import uvloop
 
 from benchmarks.effects import Sink, happen, open_runtime_at
 from benchmarks.stage import Stage, free_port, running, stage
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.migrate import migrate
-from openslot.core.work import Runtime
-from openslot.people import operations as people
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointWanted
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.people import operations as people
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks.models import EndpointWanted
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.migrate import migrate
+from openslot.platform.core.work import Runtime
 
 OWNERS, TARPITS = 20, 20
 # An event a second for the healthy owner; every third second one for each of the others.

@@ -17,27 +17,28 @@ from benchmarks.effects import open_runtime_at
 from benchmarks.load import Tally, run_load, send
 from benchmarks.processor import used_by
 from benchmarks.stage import Stage, service, stage
-from openslot.accounts import members, organizations
-from openslot.accounts.models import Role, User
-from openslot.accounts.operations import get_user
-from openslot.accounts.plans import Plan
-from openslot.availability import operations as availability
-from openslot.availability import schemas, team_grid, team_listing, team_slots, team_store
-from openslot.availability.models import ById, ByPage, ByTeamPage, SlotContext
-from openslot.availability.schemas import write_slots
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.ids import new_id
-from openslot.core.migrate import migrate
-from openslot.core.times import at_second, iso
-from openslot.core.work import Runtime, Work, system_clock
 from openslot.demo.large import make_large
-from openslot.event_types import operations as event_types
-from openslot.schedules import operations as schedules
-from openslot.teams import hosting
-from openslot.teams import operations as teams
-from openslot.teams.models import GroupWanted, HostWanted, TeamRules
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import Role, User
+from openslot.domains.accounts.operations import get_user
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.availability import operations as availability
+from openslot.domains.availability import schemas, team_grid, team_listing, team_slots, team_store
+from openslot.domains.availability.models import ById, ByPage, ByTeamPage, SlotContext
+from openslot.domains.availability.schemas import write_slots
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingWanted, Invitee
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.teams import hosting
+from openslot.domains.teams import operations as teams
+from openslot.domains.teams.models import GroupWanted, HostWanted, TeamRules
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.migrate import migrate
+from openslot.platform.core.times import at_second, iso
+from openslot.platform.core.work import Runtime, Work, system_clock
 
 HOSTS, SMALL, BOOKED = 500, 50, 10
 ROUNDS, BOOKINGS = 15, 100

@@ -2,27 +2,27 @@
 
 from collections.abc import Sequence
 
-from openslot.access.models import CredentialKind
-from openslot.agents.door import agent_door
-from openslot.assistants.door import assistant_door, oauth_doors
-from openslot.bookings.public_api import READS, booking_limit
-from openslot.core.config import Settings
-from openslot.core.profiles import request_profile
-from openslot.core.work import Clock, Wiring, system_clock
-from openslot.http.doors import JSON, Door, enter_freely, enter_with, refuse_with_json
-from openslot.http.edge import App
-from openslot.http.health import HEALTH
-from openslot.http.openapi import Operation, describe, list_operations, serve_description
-from openslot.http.router import read_mounts
-from openslot.http.security import api_headers
-from openslot.public_tools.server import public_tool_door
+from openslot.domains.access.models import CredentialKind
+from openslot.domains.bookings.public_api import READS, booking_limit
+from openslot.domains.webhooks.schemas import WEBHOOKS
+from openslot.doors.agents.door import agent_door
+from openslot.doors.assistants.door import assistant_door, oauth_doors
+from openslot.doors.http.doors import JSON, Door, enter_freely, enter_with, refuse_with_json
+from openslot.doors.http.edge import App
+from openslot.doors.http.health import HEALTH
+from openslot.doors.http.openapi import Operation, describe, list_operations, serve_description
+from openslot.doors.http.router import read_mounts
+from openslot.doors.http.security import api_headers
+from openslot.doors.public_tools.server import public_tool_door
+from openslot.doors.scim.door import scim_door
+from openslot.doors.web.api_docs.page import make_reference, serve_reference
+from openslot.doors.web.door import web_doors
+from openslot.platform.core.config import Settings
+from openslot.platform.core.profiles import request_profile
+from openslot.platform.core.work import Clock, Wiring, system_clock
+from openslot.platform.routing import HandlerFunction, Mount
 from openslot.routes import AGENTS, API, ASSISTANTS, NOTICES, PAGES, PUBLIC_TOOLS, SCIM
-from openslot.routing import HandlerFunction, Mount
 from openslot.runtime import open_runtime
-from openslot.scim.door import scim_door
-from openslot.web.api_docs.page import make_reference, serve_reference
-from openslot.web.door import web_doors
-from openslot.webhooks.schemas import WEBHOOKS
 from openslot.wiring import WIRING
 
 

@@ -3,19 +3,19 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-from openslot.agents.budget import check_budgets
-from openslot.core.config import Settings
-from openslot.core.db import open_pool
-from openslot.core.errors import StartupError
-from openslot.core.ids import Signer
-from openslot.core.outbound import Outbound, Resolver
-from openslot.core.ports import NO_FAKES, open_ports
-from openslot.core.profiles import JOBS, ConnectionProfile
-from openslot.core.reading import StandbyReader, make_standby_pool
-from openslot.core.sealing import is_sealed, load_data_keys
-from openslot.core.secrets import Cipher, load_secrets
-from openslot.core.turns import Turns
-from openslot.core.work import Clock, Runtime, Wiring, system_clock
+from openslot.doors.agents.budget import check_budgets
+from openslot.platform.core.config import Settings
+from openslot.platform.core.db import open_pool
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.ids import Signer
+from openslot.platform.core.outbound import Outbound, Resolver
+from openslot.platform.core.ports import NO_FAKES, open_ports
+from openslot.platform.core.profiles import JOBS, ConnectionProfile
+from openslot.platform.core.reading import StandbyReader, make_standby_pool
+from openslot.platform.core.sealing import is_sealed, load_data_keys
+from openslot.platform.core.secrets import Cipher, load_secrets
+from openslot.platform.core.turns import Turns
+from openslot.platform.core.work import Clock, Runtime, Wiring, system_clock
 from openslot.wiring import PORTS, WIRING
 
 

@@ -2,85 +2,85 @@
 
 from collections.abc import Mapping
 
-from openslot.access.events import ACCESS_EVENTS
-from openslot.access.jobs import ACCESS_JOBS
-from openslot.accounts.events import ACCOUNT_EVENTS
-from openslot.accounts.organizations import TxtResolver
-from openslot.accounts.profiles import ACCOUNT_JOBS
-from openslot.agents.events import AGENT_EVENTS
-from openslot.agents.reactions import AGENT_JOBS, AGENT_REACTIONS
-from openslot.allowances.operations import ALLOWANCE_JOBS
-from openslot.analytics.funnel import FUNNEL_BEGINNING, take_step
-from openslot.analytics.models import FunnelStep
-from openslot.analytics.operations import ANALYTICS_JOBS
-from openslot.analytics.platform import PLATFORM_JOBS
-from openslot.assistants.events import ASSISTANT_EVENTS
-from openslot.assistants.operations import ASSISTANT_JOBS
-from openslot.assistants.reactions import ASSISTANT_REACTIONS, CALL_JOBS
-from openslot.availability.claims import AVAILABILITY_JOBS
-from openslot.bookings.conferences import CONFERENCE_REACTIONS
-from openslot.bookings.events import BOOKING_EVENTS, BookingCreated
-from openslot.bookings.requests import REQUEST_JOBS, REQUEST_REACTIONS
-from openslot.change_log.operations import CHANGE_LOG_JOBS
-from openslot.contacts.events import CONTACT_EVENTS
-from openslot.contacts.reactions import CONTACT_JOBS, CONTACT_REACTIONS
-from openslot.core.migrate import known_migrations
-from openslot.core.outbound import Resolver, open_system_resolver
-from openslot.core.ports import OpenAdapter
-from openslot.core.sealing import SealedColumn
-from openslot.core.work import Periodic, Wiring
-from openslot.crm.events import CRM_EVENTS
-from openslot.crm.ports import CrmVendors
-from openslot.crm.reactions import CRM_REACTIONS
-from openslot.doctor.system_tests import DOCTOR_REACTIONS
-from openslot.event_types.events import EVENT_TYPE_EVENTS, EventTypeAdded
-from openslot.event_types.ports import Conferences
-from openslot.exports.reactions import EXPORT_JOBS, EXPORT_REACTIONS
-from openslot.flags.events import FLAG_EVENTS
-from openslot.integrations.calendars.events import CALENDAR_EVENTS, CalendarConnected
-from openslot.integrations.calendars.invitations import INVITATION_CONSEQUENCES, INVITATION_JOBS
-from openslot.integrations.calendars.reactions import CALENDAR_JOBS, CALENDAR_REACTIONS
-from openslot.integrations.chat import Chat, open_chat
-from openslot.integrations.conferences import open_conferences
-from openslot.integrations.crm.vendors import open_crm_vendors
-from openslot.integrations.dns import open_dns_resolver
-from openslot.integrations.mail.events import MAIL_EVENTS
-from openslot.integrations.mail.organization_mails import ORGANIZATION_REACTIONS
-from openslot.integrations.mail.plan_mails import PLAN_REACTIONS
-from openslot.integrations.mail.ports import Mailer
-from openslot.integrations.mail.reactions import MAIL_JOBS, MAIL_REACTIONS
-from openslot.integrations.mail.smtp import open_mailer
-from openslot.integrations.oauth.operations import OAUTH_JOBS
-from openslot.integrations.oidc.events import OIDC_EVENTS
-from openslot.integrations.oidc.operations import OIDC_JOBS
-from openslot.integrations.providers import open_providers
-from openslot.integrations.stripe.billing import open_billings
-from openslot.integrations.stripe.checkout import open_checkouts
-from openslot.jobs.housekeeping import HOUSEKEEPING
-from openslot.messaging.answers import ANSWER_REACTIONS
-from openslot.messaging.connection_events import MESSAGING_CONNECTION_EVENTS
-from openslot.messaging.host_numbers import NUMBER_CONSEQUENCES
-from openslot.messaging.jobs import MESSAGING_JOBS
-from openslot.messaging.ports import MessageProviders
-from openslot.messaging.reminders import REMINDER_REACTIONS
-from openslot.messaging.sending import SENDING_REACTIONS
-from openslot.payments.connection_events import PAYMENT_CONNECTION_EVENTS
-from openslot.payments.events import PAYMENT_EVENTS
-from openslot.payments.jobs import PAYMENT_JOBS
-from openslot.payments.polling import PAYMENT_CONNECTION_JOBS, PAYMENT_CONNECTION_REACTIONS
-from openslot.payments.ports import Billings, Checkouts
-from openslot.payments.reactions import PAYMENT_CONSEQUENCES, PAYMENT_REACTIONS
-from openslot.payments.subscription_jobs import SUBSCRIPTION_JOBS, SUBSCRIPTION_REACTIONS
-from openslot.people.deletions import PEOPLE_JOBS
-from openslot.people.events import PEOPLE_EVENTS
-from openslot.reminders.operations import REMINDER_CONSEQUENCES
-from openslot.scim.operations import SCIM_JOBS
-from openslot.teams.events import TEAM_EVENTS
-from openslot.wait_list.events import WAIT_LIST_EVENTS
-from openslot.wait_list.reactions import WAIT_LIST_CONSEQUENCES, WAIT_LIST_JOBS, WAIT_LIST_REACTIONS
-from openslot.webhooks.events import WEBHOOK_EVENTS
-from openslot.webhooks.reactions import WEBHOOK_JOBS, WEBHOOK_REACTIONS
-from openslot.webhooks.store import LOGGED_EVENT
+from openslot.domains.access.events import ACCESS_EVENTS
+from openslot.domains.access.jobs import ACCESS_JOBS
+from openslot.domains.accounts.events import ACCOUNT_EVENTS
+from openslot.domains.accounts.organizations.operations import TxtResolver
+from openslot.domains.accounts.profiles.operations import ACCOUNT_JOBS
+from openslot.domains.allowances.operations import ALLOWANCE_JOBS
+from openslot.domains.analytics.funnel import FUNNEL_BEGINNING, take_step
+from openslot.domains.analytics.models import FunnelStep
+from openslot.domains.analytics.operations import ANALYTICS_JOBS
+from openslot.domains.analytics.platform import PLATFORM_JOBS
+from openslot.domains.availability.claims.operations import AVAILABILITY_JOBS
+from openslot.domains.bookings.conferences import CONFERENCE_REACTIONS
+from openslot.domains.bookings.events import BOOKING_EVENTS, BookingCreated
+from openslot.domains.bookings.requests.operations import REQUEST_JOBS, REQUEST_REACTIONS
+from openslot.domains.calendars.events import CALENDAR_EVENTS, CalendarConnected
+from openslot.domains.calendars.invitations import INVITATION_CONSEQUENCES, INVITATION_JOBS
+from openslot.domains.calendars.reactions import CALENDAR_JOBS, CALENDAR_REACTIONS
+from openslot.domains.change_log.operations import CHANGE_LOG_JOBS
+from openslot.domains.contacts.events import CONTACT_EVENTS
+from openslot.domains.contacts.reactions import CONTACT_JOBS, CONTACT_REACTIONS
+from openslot.domains.crm.events import CRM_EVENTS
+from openslot.domains.crm.ports import CrmVendors
+from openslot.domains.crm.reactions import CRM_REACTIONS
+from openslot.domains.doctor.system_tests import DOCTOR_REACTIONS
+from openslot.domains.event_types.events import EVENT_TYPE_EVENTS, EventTypeAdded
+from openslot.domains.event_types.ports import Conferences
+from openslot.domains.exports.reactions import EXPORT_JOBS, EXPORT_REACTIONS
+from openslot.domains.mail.events import MAIL_EVENTS
+from openslot.domains.mail.kinds.organizations import ORGANIZATION_REACTIONS
+from openslot.domains.mail.kinds.plans import PLAN_REACTIONS
+from openslot.domains.mail.ports import Mailer
+from openslot.domains.mail.reactions import MAIL_JOBS, MAIL_REACTIONS
+from openslot.domains.messaging.answers import ANSWER_REACTIONS
+from openslot.domains.messaging.connections.events import MESSAGING_CONNECTION_EVENTS
+from openslot.domains.messaging.host_numbers import NUMBER_CONSEQUENCES
+from openslot.domains.messaging.jobs import MESSAGING_JOBS
+from openslot.domains.messaging.ports import MessageProviders
+from openslot.domains.messaging.reminders.reactions import REMINDER_REACTIONS
+from openslot.domains.messaging.sending import SENDING_REACTIONS
+from openslot.domains.oauth.operations import OAUTH_JOBS
+from openslot.domains.oidc.events import OIDC_EVENTS
+from openslot.domains.oidc.operations import OIDC_JOBS
+from openslot.domains.payments.connections.events import PAYMENT_CONNECTION_EVENTS
+from openslot.domains.payments.events import PAYMENT_EVENTS
+from openslot.domains.payments.jobs import PAYMENT_JOBS
+from openslot.domains.payments.polling import PAYMENT_CONNECTION_JOBS, PAYMENT_CONNECTION_REACTIONS
+from openslot.domains.payments.ports import Billings, Checkouts
+from openslot.domains.payments.reactions import PAYMENT_CONSEQUENCES, PAYMENT_REACTIONS
+from openslot.domains.people.deletions import PEOPLE_JOBS
+from openslot.domains.people.events import PEOPLE_EVENTS
+from openslot.domains.plans.jobs import SUBSCRIPTION_JOBS, SUBSCRIPTION_REACTIONS
+from openslot.domains.reminders.operations import REMINDER_CONSEQUENCES
+from openslot.domains.teams.events import TEAM_EVENTS
+from openslot.domains.wait_list.events import WAIT_LIST_EVENTS
+from openslot.domains.wait_list.reactions import WAIT_LIST_CONSEQUENCES, WAIT_LIST_JOBS, WAIT_LIST_REACTIONS
+from openslot.domains.webhooks.events import WEBHOOK_EVENTS
+from openslot.domains.webhooks.reactions import WEBHOOK_JOBS, WEBHOOK_REACTIONS
+from openslot.domains.webhooks.store import LOGGED_EVENT
+from openslot.doors.agents.events import AGENT_EVENTS
+from openslot.doors.agents.reactions import AGENT_JOBS, AGENT_REACTIONS
+from openslot.doors.assistants.reactions import ASSISTANT_REACTIONS, CALL_JOBS
+from openslot.doors.oauth.events import ASSISTANT_EVENTS
+from openslot.doors.oauth.operations import ASSISTANT_JOBS
+from openslot.doors.scim.operations import SCIM_JOBS
+from openslot.platform.core.migrate import known_migrations
+from openslot.platform.core.outbound import Resolver, open_system_resolver
+from openslot.platform.core.ports import OpenAdapter
+from openslot.platform.core.sealing import SealedColumn
+from openslot.platform.core.work import Periodic, Wiring
+from openslot.platform.flags.events import FLAG_EVENTS
+from openslot.platform.jobs.housekeeping import HOUSEKEEPING
+from openslot.vendors.chat import Chat, open_chat
+from openslot.vendors.conferences import open_conferences
+from openslot.vendors.crms import open_crm_vendors
+from openslot.vendors.dns import open_dns_resolver
+from openslot.vendors.providers import open_providers
+from openslot.vendors.smtp import open_mailer
+from openslot.vendors.stripe.billing import open_billings
+from openslot.vendors.stripe.checkout import open_checkouts
 
 EVENTS = (
     *FLAG_EVENTS,

@@ -14,20 +14,20 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from openslot.access import operations as access
 from openslot.app import create_app
-from openslot.availability import claims
-from openslot.availability import operations as availability
-from openslot.availability.models import ById, BySlug
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.environment import load_settings
-from openslot.core.errors import Refusal
-from openslot.core.ids import fingerprint
-from openslot.core.log import set_up_logging
-from openslot.core.work import Runtime, system_clock
-from openslot.jobs.worker import run_worker
+from openslot.domains.access import operations as access
+from openslot.domains.availability import operations as availability
+from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.models import ById, BySlug
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingWanted, Invitee
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.ids import fingerprint
+from openslot.platform.core.log import set_up_logging
+from openslot.platform.core.work import Runtime, system_clock
+from openslot.platform.jobs.worker import run_worker
 from openslot.runtime import open_runtime
 from proofs.figures import Figure
 from proofs.scene import Scene, count_arrived, scene

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.core.embedded.cluster import unprivileged
+from openslot.platform.core.embedded.cluster import unprivileged
 from proofs.figures import Impossible
 from proofs.proxy import FaultProxy
 from tests.support.forked import Forked, openslot

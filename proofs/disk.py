@@ -16,8 +16,8 @@ import httpx2
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.core.embedded import stop_server
-from openslot.core.secrets import KEY_FILE
+from openslot.platform.core.embedded import stop_server
+from openslot.platform.core.secrets import KEY_FILE
 from proofs.figures import Figure, Impossible
 from proofs.scene import Scene, count_arrived, scene
 from tests.support.installation import Installation, installed

@@ -7,22 +7,22 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from openslot.access import operations as access
-from openslot.access.passwords import hash_password
-from openslot.accounts.invitations import invite
-from openslot.accounts.models import User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.assistants import operations as assistants
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.ids import new_token
-from openslot.core.times import iso
-from openslot.event_types import links
-from openslot.event_types import operations as event_types
-from openslot.integrations.calendars import booking_events
-from openslot.schedules import operations as schedules
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointRef, EndpointWanted
+from openslot.domains.access import operations as access
+from openslot.domains.access.passwords import hash_password
+from openslot.domains.accounts.invitations.operations import invite
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.calendars import booking_events
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.links import operations as links
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks.models import EndpointRef, EndpointWanted
+from openslot.doors.oauth import operations as assistants
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.ids import new_token
+from openslot.platform.core.times import iso
 from proofs.scene import Scene
 from tests.support.agent import TestAgent
 from tests.support.fake_hubspot import TOKEN

@@ -16,11 +16,11 @@ from uuid import UUID
 import asyncpg
 from msgspec import Struct
 
-from openslot.access import operations as access
-from openslot.backups.archive import read_manifest
-from openslot.backups.create import count_rows
-from openslot.core.actor import OPERATOR
-from openslot.core.embedded import find_server, start_server, stop_server
+from openslot.domains.access import operations as access
+from openslot.platform.backups.archive import read_manifest
+from openslot.platform.backups.create import count_rows
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.embedded import find_server, start_server, stop_server
 from proofs.figures import Figure
 from proofs.scene import DEAD, STUCK, Scene, scene
 from tests.support.agent import TestAgent

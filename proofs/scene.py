@@ -16,27 +16,27 @@ import psutil
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.access import operations as access
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Networks, Settings
-from openslot.core.embedded import start_server, stop_server
-from openslot.core.environment import load_settings
-from openslot.core.migrate import migrate
-from openslot.core.times import iso
-from openslot.core.work import Runtime, system_clock
-from openslot.crm import operations as crm
-from openslot.crm.models import CrmWanted
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import RollingWindow
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.models import CalDavWanted
-from openslot.people import operations as people
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.models import CalDavWanted
+from openslot.domains.crm import operations as crm
+from openslot.domains.crm.models import CrmWanted
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import RollingWindow
+from openslot.domains.people import operations as people
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks.models import EndpointWanted
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.embedded import start_server, stop_server
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.migrate import migrate
+from openslot.platform.core.times import iso
+from openslot.platform.core.work import Runtime, system_clock
 from openslot.runtime import open_runtime
-from openslot.schedules import operations as schedules
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointWanted
 from proofs.figures import Figure
 from proofs.proxy import FaultProxy
 from tests.support.fake_hubspot import TOKEN, FakeHubSpot

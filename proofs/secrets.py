@@ -20,15 +20,15 @@ from urllib.parse import quote
 import httpx2
 from msgspec import Struct
 
-from openslot.backups.archive import DUMP, MANIFEST
-from openslot.backups.programs import get_newest
-from openslot.contacts import operations as contacts
-from openslot.contacts.schemas import ContactWanted
-from openslot.core.actor import OPERATOR
-from openslot.core.ids import new_id
-from openslot.core.text import EmailAddress, Name
-from openslot.exports import operations as exports
-from openslot.exports.errors import ExportNotFound
+from openslot.domains.contacts import operations as contacts
+from openslot.domains.contacts.schemas import ContactWanted
+from openslot.domains.exports import operations as exports
+from openslot.domains.exports.errors import ExportNotFound
+from openslot.platform.backups.archive import DUMP, MANIFEST
+from openslot.platform.backups.programs import get_newest
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.text import EmailAddress, Name
 from proofs.figures import Figure
 from proofs.issuing import MANAGE, SESSION, issue_all, read_links, use, visit
 from proofs.scene import Scene, scene

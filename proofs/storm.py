@@ -15,9 +15,9 @@ import asyncpg
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.core.environment import load_settings
-from openslot.core.migrate import migrate
-from openslot.core.times import iso
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.migrate import migrate
+from openslot.platform.core.times import iso
 from openslot.runtime import open_runtime
 from proofs.cluster import Cluster
 from proofs.figures import Figure

@@ -18,8 +18,8 @@ import asyncpg
 import httpx2
 from msgspec import Struct
 
-from openslot.core.embedded import start_server, stop_server
-from openslot.core.times import iso
+from openslot.platform.core.embedded import start_server, stop_server
+from openslot.platform.core.times import iso
 from proofs.figures import Figure
 from proofs.releases import CannotBuild, Machine, Release, build_release, end, get_todays, machine
 from proofs.scene import DEAD, MAILS, SENDER, STUCK, count_events, name_message

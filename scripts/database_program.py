@@ -7,8 +7,8 @@ from pathlib import Path
 
 import asyncpg
 
-from openslot.core.embedded import start_server, stop_server
-from openslot.core.migrate import migrate
+from openslot.platform.core.embedded import start_server, stop_server
+from openslot.platform.core.migrate import migrate
 from scripts.tables import renew
 
 PAGE = Path(__file__).parents[1] / "docs" / "database-program.md"

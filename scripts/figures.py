@@ -136,11 +136,11 @@ async def trace_stories() -> dict[str, set[str]]:
     """Run a service with demo data in this process, and trace what each request enters the second time."""
     from benchmarks.stage import stage
     from openslot.app import create_app
-    from openslot.core.actor import OPERATOR
-    from openslot.core.environment import load_settings
-    from openslot.core.log import set_up_logging
-    from openslot.core.migrate import fill_empty
     from openslot.demo.seed import seed
+    from openslot.platform.core.actor import OPERATOR
+    from openslot.platform.core.environment import load_settings
+    from openslot.platform.core.log import set_up_logging
+    from openslot.platform.core.migrate import fill_empty
     from openslot.runtime import open_runtime
     from tests.support.live import connect, serving
 

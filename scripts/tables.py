@@ -7,10 +7,10 @@ from typing import Any
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from openslot.allowances.models import Cost
 from openslot.cli.commands import app
-from openslot.core.config import SECRET, Settings, environment_name, file_variable
-from openslot.web.admin.system import list_settings
+from openslot.domains.allowances.models import Cost
+from openslot.doors.web.admin.system import list_settings
+from openslot.platform.core.config import SECRET, Settings, environment_name, file_variable
 from proofs.guards import MUTANTS
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -16,7 +16,7 @@ class CommitHook(BuildHookInterface):  # type: ignore[type-arg]
         self._place = TemporaryDirectory(prefix="openslot-commit-")
         # A new environment has no openslot yet.
         sys.path.insert(0, self.root)
-        build = runpy.run_path(str(Path(self.root, "openslot/core/build.py")))
+        build = runpy.run_path(str(Path(self.root, "openslot/platform/core/build.py")))
         commit = os.environ.get("COMMIT") or build["find_commit"]()
         if version == "editable" or commit is None:
             return

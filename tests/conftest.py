@@ -12,18 +12,18 @@ import pytest
 import uvloop
 from playwright.async_api import Browser
 
-from openslot.access import operations as access
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.plans import Plan
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.embedded import start_server, stop_server
-from openslot.core.environment import load_settings
-from openslot.core.log import set_up_logging
-from openslot.core.secrets import KEY_FILE, read_key_file
-from openslot.core.work import Clock, Runtime, system_clock
-from openslot.people import operations as people
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.embedded import start_server, stop_server
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.log import set_up_logging
+from openslot.platform.core.secrets import KEY_FILE, read_key_file
+from openslot.platform.core.work import Clock, Runtime, system_clock
 from openslot.runtime import open_runtime
 from tests.support.browsers import open_browser
 from tests.support.command_line import cli, command_line

@@ -9,18 +9,18 @@ from pathlib import Path
 from msgspec import Struct
 from playwright.async_api import Browser, Page, ViewportSize
 
-from openslot.access import operations as access
-from openslot.accounts import operations as accounts
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.embedded import start_server, stop_server
-from openslot.core.environment import load_settings
-from openslot.core.log import set_up_logging
-from openslot.core.migrate import migrate
 from openslot.demo.seed import seed
+from openslot.domains.access import operations as access
+from openslot.domains.accounts import operations as accounts
+from openslot.doors.web.shared.cookies import SESSION_COOKIE
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.embedded import start_server, stop_server
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.log import set_up_logging
+from openslot.platform.core.migrate import migrate
 from openslot.runtime import open_runtime
-from openslot.web.cookies import SESSION_COOKIE
 from tests.support.browsers import open_browser
 from tests.support.live import serving
 

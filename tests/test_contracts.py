@@ -57,14 +57,14 @@ WRITES = re.compile(r"\b(insert\s+into|update\s+\w+(\s+\w+)?\s+set|delete\s+from
 def list_foreign_names(path: Path) -> Iterator[tuple[Path, str]]:
     """List what a module takes from the stores of other domains: each store, and the name."""
     tree = parse(path)
-    domain = path.relative_to(ROOT).parts[:2]
+    domain = path.relative_to(ROOT).parts[:3]
     stores: dict[str, Path] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
             module = ROOT / node.module.replace(".", "/")
             for alias in node.names:
                 named = module / f"{alias.name}.py"
-                if module.parts[len(ROOT.parts) :][:2] == domain:
+                if module.parts[len(ROOT.parts) :][:3] == domain:
                     continue
                 if module.name.endswith("store") and module.with_suffix(".py").exists():
                     yield module.with_suffix(".py"), alias.name

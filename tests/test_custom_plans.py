@@ -7,36 +7,38 @@ from uuid import UUID
 
 import pytest
 
-from openslot.accounts import member_store
-from openslot.accounts import store as account_store
-from openslot.accounts.models import MemberFilter
-from openslot.agents import approval_store, audit_store, email_store
-from openslot.agents.models import AuditFilter
-from openslot.analytics import daily_store, host_store
-from openslot.analytics import store as view_store
-from openslot.analytics.models import HostPeriod
 from openslot.app import create_app
-from openslot.bookings import agenda_store
-from openslot.bookings.models import AgendaFilter
-from openslot.calls import store as call_store
-from openslot.change_log import store as change_store
-from openslot.change_log.models import ChangeFilter
-from openslot.contacts import store as contact_store
-from openslot.contacts.models import ContactSort
-from openslot.conversations import store as conversation_store
-from openslot.core.config import Settings
-from openslot.core.db import Db, Pool, open_pool, transaction
-from openslot.core.moments import Span
-from openslot.core.profiles import JOBS, request_profile
-from openslot.core.work import Runtime
-from openslot.event_types import store as event_type_store
-from openslot.integrations.calendars import store as calendar_store
-from openslot.integrations.mail import store as mail_store
-from openslot.scim import store
-from openslot.scim.models import RequestFilter
-from openslot.webhooks import delivery_log_store
-from openslot.webhooks import store as webhook_store
-from openslot.webhooks.models import DeliveryFilter, EndpointRef
+from openslot.domains.accounts import store as account_store
+from openslot.domains.accounts.members import store as member_store
+from openslot.domains.accounts.models import MemberFilter
+from openslot.domains.analytics import daily_store, host_store
+from openslot.domains.analytics import store as view_store
+from openslot.domains.analytics.models import HostPeriod
+from openslot.domains.bookings.agenda import store as agenda_store
+from openslot.domains.bookings.models import AgendaFilter
+from openslot.domains.calendars import store as calendar_store
+from openslot.domains.calls import store as call_store
+from openslot.domains.change_log import store as change_store
+from openslot.domains.change_log.models import ChangeFilter
+from openslot.domains.contacts import store as contact_store
+from openslot.domains.contacts.models import ContactSort
+from openslot.domains.conversations import store as conversation_store
+from openslot.domains.event_types import store as event_type_store
+from openslot.domains.mail import store as mail_store
+from openslot.domains.webhooks import delivery_log_store
+from openslot.domains.webhooks import store as webhook_store
+from openslot.domains.webhooks.models import DeliveryFilter, EndpointRef
+from openslot.doors.agents.approvals import store as approval_store
+from openslot.doors.agents.audit import store as audit_store
+from openslot.doors.agents.emails import store as email_store
+from openslot.doors.agents.models import AuditFilter
+from openslot.doors.scim import store
+from openslot.doors.scim.models import RequestFilter
+from openslot.platform.core.config import Settings
+from openslot.platform.core.db import Db, Pool, open_pool, transaction
+from openslot.platform.core.moments import Span
+from openslot.platform.core.profiles import JOBS, request_profile
+from openslot.platform.core.work import Runtime
 from tests.support.live import connect, serving
 
 ANY = UUID(int=7)

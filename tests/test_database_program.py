@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from openslot.core.migrate import migrate
+from openslot.platform.core.migrate import migrate
 from scripts.database_program import PAGE, READ_FUNCTIONS, READ_TABLES, READ_TRIGGERS, renew_page
 from tests.support.databases import EMPTY, new_database
 

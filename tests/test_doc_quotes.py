@@ -68,7 +68,7 @@ def test_every_file_that_is_named_exists() -> None:
         missing += [
             f"{page.name}: {name}"
             for name in named
-            if not any((ROOT / folder / name).exists() for folder in ("", "openslot", "openslot/web"))
+            if not any((ROOT / folder / name).exists() for folder in ("", "openslot", "openslot/doors/web"))
         ]
 
     assert missing == []

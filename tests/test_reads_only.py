@@ -4,8 +4,8 @@ import asyncpg
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.support.host import Book, book, clock, member, settings, user
 
 __all__ = ["book", "clock", "member", "settings", "user"]

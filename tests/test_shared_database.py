@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.db import open_pool
-from openslot.core.profiles import JOBS
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.db import open_pool
+from openslot.platform.core.profiles import JOBS
+from openslot.platform.core.work import Runtime
 from tests.support import shared_database
 from tests.support.databases import new_database
 from tests.support.shared_database import LeftRunningError, SharedDatabase, end_tasks, sharing, sharing_with_processes

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.sources import PACKAGE, list_modules, parse, read_source
 
-CORE = PACKAGE / "core"
+CORE = PACKAGE / "platform" / "core"
 # Sentences begin with a capital letter, SQL does not.
 SQL = re.compile(
     r"^\s*select\s|\bselect\b.*\bfrom\b|\b(?i:insert\s+into|delete\s+from)\s|\b(?i:update\s+\w+(\s+(as\s+)?\w+)?\s+set)\s",
@@ -129,60 +129,62 @@ NAMES_SOMEBODY = re.compile(
 )
 # Everything that these fold has a reason here.
 HOLD_ADDRESSES = (
-    "access",
-    "accounts",
-    "allowances",
-    "bookings",
-    "contacts",
-    "integrations/mail",
-    "integrations/oidc",
-    "payments",
-    "people",
-    "scim",
-    "teams",
-    "wait_list",
+    "domains/access",
+    "domains/accounts",
+    "domains/allowances",
+    "domains/bookings",
+    "domains/contacts",
+    "domains/mail",
+    "domains/oidc",
+    "domains/payments",
+    "domains/people",
+    "doors/scim",
+    "domains/teams",
+    "domains/wait_list",
 )
 FOLDED = {
-    "access/door.py": "the scheme of credentials and the name of a host",
-    "accounts/organizations.py": "a slug that is suggested, of ASCII letters alone",
-    "accounts/profiles.py": "the digits of a color and the scheme of a link",
-    "accounts/rules.py": "a username that is suggested, of ASCII letters alone",
-    "bookings/schemas.py": "the name of a status in a filter",
-    "contacts/csv_files.py": "the line that tells the separator of a spreadsheet",
-    "contacts/models.py": "what a search looks in, which only finds and never identifies",
-    "core/outbound/resolver.py": "the names of machines",
-    "integrations/mail/calendar_entry.py": "the names of properties",
-    "scim/api.py": "the id of a schema",
-    "scim/attributes.py": "the names of attributes and schemas",
-    "scim/filters.py": "words of filters, and values of a member's document in the path of a patch",
-    "scim/group_resources.py": "the names of operations and attributes, and ids",
-    "scim/group_store.py": "the names of attributes",
-    "scim/patches.py": "the names of operations and attributes",
-    "scim/resources.py": "the id of a schema, and the types of addresses",
-    "scim/store.py": "the names of attributes",
+    "domains/access/door.py": "the scheme of credentials and the name of a host",
+    "domains/accounts/organizations/operations.py": "a slug that is suggested, of ASCII letters alone",
+    "domains/accounts/profiles/operations.py": "the digits of a color and the scheme of a link",
+    "domains/accounts/rules.py": "a username that is suggested, of ASCII letters alone",
+    "domains/bookings/schemas.py": "the name of a status in a filter",
+    "domains/contacts/imports/csv_files.py": "the line that tells the separator of a spreadsheet",
+    "domains/contacts/models.py": "what a search looks in, which only finds and never identifies",
+    "platform/core/outbound/resolver.py": "the names of machines",
+    "domains/mail/calendar_entry.py": "the names of properties",
+    "doors/scim/api.py": "the id of a schema",
+    "doors/scim/attributes.py": "the names of attributes and schemas",
+    "doors/scim/filters.py": "words of filters, and values of a member's document in the path of a patch",
+    "doors/scim/groups/resources.py": "the names of operations and attributes, and ids",
+    "doors/scim/groups/store.py": "the names of attributes",
+    "doors/scim/patches.py": "the names of operations and attributes",
+    "doors/scim/resources.py": "the id of a schema, and the types of addresses",
+    "doors/scim/store.py": "the names of attributes",
 }
 # Where folded texts are compared, in these modules and folders: words that a standard or we have chosen.
 COMPARED = {
-    "access/door.py": "the scheme of credentials",
-    "agents/codebase.py": "paths and lines of files that are searched",
-    "assistants/door.py": "the scheme of credentials",
-    "assistants/rules.py": "the name of a machine, which must be in lower case",
-    "bookings/schemas.py": "the name of a status in a filter",
-    "calls/api.py": "the name of an outcome in a filter",
+    "domains/access/door.py": "the scheme of credentials",
+    "doors/agents/codebase.py": "paths and lines of files that are searched",
+    "doors/assistants/door.py": "the scheme of credentials",
+    "doors/oauth/rules.py": "the name of a machine, which must be in lower case",
+    "domains/bookings/schemas.py": "the name of a status in a filter",
+    "domains/calls/api.py": "the name of an outcome in a filter",
     "cli/agents.py": "the name of a level of agents",
-    "core/outbound/": "the names and fixed words of headers",
-    "core/sources.py": "the names of machines",
-    "event_types/rules.py": "the scheme of a link",
-    "http/": "fixed words of headers",
-    "integrations/calendars/": "the names of properties and codes of errors",
-    "integrations/oauth/client.py": "the kind of a token",
-    "integrations/twilio/signature.py": "the kind of a body, and the name of an algorithm",
-    "scim/": "the names of attributes, operations and schemas",
-    "web/booking_page/": "words for yes, and the names of machines",
-    "web/dashboard/branding.py": "the digits of a color",
+    "platform/core/outbound/": "the names and fixed words of headers",
+    "platform/core/sources.py": "the names of machines",
+    "domains/event_types/rules.py": "the scheme of a link",
+    "doors/http/": "fixed words of headers",
+    "domains/calendars/": "the names of properties and codes of errors",
+    "domains/oauth/client.py": "the kind of a token",
+    "vendors/twilio/signature.py": "the kind of a body, and the name of an algorithm",
+    "doors/scim/": "the names of attributes, operations and schemas",
+    "doors/web/": "words for yes, and the names of machines",
+    "vendors/caldav/": "the names of properties",
+    "vendors/microsoft/": "the names of properties and codes of errors",
+    "doors/web/dashboard/branding.py": "the digits of a color",
 }
 # What is called like somebody's name and identifies nobody.
-SEARCHED = {("web/admin/organizations.py", "f'{each.organization.name} {each.organization.slug}'")}
+SEARCHED = {("doors/web/admin/organizations.py", "f'{each.organization.name} {each.organization.slug}'")}
 
 
 def list_folding() -> Iterator[tuple[str, ast.Module]]:
@@ -246,7 +248,7 @@ def test_folded_texts_are_compared_only_where_they_name_nobody() -> None:
 )
 def test_a_comparison_is_recognized_by_either_side(source: str) -> None:
     (comparison,) = find_compared(ast.parse(source))
-    assert not may_compare("core/outbound/client.py", comparison)
+    assert not may_compare("platform/core/outbound/client.py", comparison)
 
 
 @pytest.mark.parametrize(
@@ -259,20 +261,20 @@ def test_a_comparison_is_recognized_by_either_side(source: str) -> None:
         "lease.owner_email.upper()",
     ],
 )
-@pytest.mark.parametrize("module", ["web/page.py", "cli/team.py", "agents/tools/bookings.py"])
+@pytest.mark.parametrize("module", ["web/page.py", "cli/team.py", "doors/agents/tools/bookings.py"])
 def test_a_folded_address_is_recognized_everywhere(module: str, source: str) -> None:
     (text,) = find_folded(ast.parse(source))
     assert not may_fold(module, text)
 
 
 def test_a_reason_excuses_nothing_that_is_called_like_somebody() -> None:
-    assert may_fold("accounts/rules.py", "plain")
-    assert not may_fold("accounts/rules.py", "wanted.username.strip()")
+    assert may_fold("domains/accounts/rules.py", "plain")
+    assert not may_fold("domains/accounts/rules.py", "wanted.username.strip()")
 
 
 def test_any_folded_text_is_recognized_where_addresses_are() -> None:
     (text,) = find_folded(ast.parse("wanted = text.strip().lower()"))
-    assert not may_fold("accounts/members.py", text)
+    assert not may_fold("domains/accounts/members/operations.py", text)
     assert may_fold("web/page.py", text)
 
 

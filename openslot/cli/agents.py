@@ -5,16 +5,18 @@ from typing import Annotated
 import msgspec
 import typer
 
-from openslot.agents import approvals, emails, operations
-from openslot.agents.calls import decide
-from openslot.agents.models import AgentSetup, Level
-from openslot.agents.roster import ROSTER
-from openslot.agents.rules import PERSON
 from openslot.cli.command import Limit, command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.core.errors import Invalid
-from openslot.core.ids import parse_id
-from openslot.core.work import Work
+from openslot.doors.agents import operations
+from openslot.doors.agents.approvals import operations as approvals
+from openslot.doors.agents.calls import decide
+from openslot.doors.agents.emails import operations as emails
+from openslot.doors.agents.models import AgentSetup, Level
+from openslot.doors.agents.roster import ROSTER
+from openslot.doors.agents.rules import PERSON
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.ids import parse_id
+from openslot.platform.core.work import Work
 
 app = group("Agents, their levels and scopes.")
 approval_app = group("Agents' calls that wait for an approval.")

@@ -4,13 +4,13 @@ from typing import Annotated
 
 import typer
 
-from openslot.accounts import operations as accounts
-from openslot.assistants import operations
-from openslot.assistants.clients import list_clients
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.core.ids import parse_id
-from openslot.core.work import Work
+from openslot.domains.accounts import operations as accounts
+from openslot.doors.oauth import operations
+from openslot.doors.oauth.clients import list_clients
+from openslot.platform.core.ids import parse_id
+from openslot.platform.core.work import Work
 
 app = group("Assistants that users have connected.")
 

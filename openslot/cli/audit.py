@@ -5,12 +5,12 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from openslot.agents.audit import Verified, list_calls, verify
-from openslot.agents.models import AuditFilter
 from openslot.cli.command import Limit, PageNumber, command, group
 from openslot.cli.output import Answer, TableRows, console
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime, Work
+from openslot.doors.agents.audit.operations import Verified, list_calls, verify
+from openslot.doors.agents.models import AuditFilter
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime, Work
 
 app = group("The audit trail of the agents.")
 

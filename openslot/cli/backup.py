@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from openslot.backups.archive import read_backup
-from openslot.backups.create import create_backup, describe_backup, find_backups
-from openslot.backups.restore import check_known, restore_backup
-from openslot.backups.signature import Signed
 from openslot.cli.output import Answer, AsJson, TableRows, show
+from openslot.platform.backups.archive import read_backup
+from openslot.platform.backups.create import create_backup, describe_backup, find_backups
+from openslot.platform.backups.restore import check_known, restore_backup
+from openslot.platform.backups.signature import Signed
 from openslot.processes.environment import database, settings
 
 CHECKED: dict[Signed, str] = {

@@ -4,14 +4,14 @@ from typing import Annotated
 
 import typer
 
-from openslot.bookings import requests
-from openslot.bookings.models import BookingRef
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, pick
-from openslot.core.errors import Invalid
-from openslot.core.ids import parse_id
-from openslot.core.text import PROSE_SHAPE, at_most_characters
-from openslot.core.work import Work
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.bookings.requests import operations as requests
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.ids import parse_id
+from openslot.platform.core.text import PROSE_SHAPE, at_most_characters
+from openslot.platform.core.work import Work
 
 app = group("Bookings.")
 

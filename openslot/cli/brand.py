@@ -4,14 +4,14 @@ from typing import Annotated
 
 import typer
 
-from openslot.accounts import operations as accounts
-from openslot.accounts import profiles
-from openslot.accounts.models import ChosenBrand, Organization, User
-from openslot.accounts.organizations import get_organization
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows
-from openslot.core.errors import Invalid
-from openslot.core.work import Work
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import ChosenBrand, Organization, User
+from openslot.domains.accounts.organizations.operations import get_organization
+from openslot.domains.accounts.profiles import operations as profiles
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Work
 
 app = group("The name, color and logo on emails.")
 

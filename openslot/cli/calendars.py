@@ -8,28 +8,28 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from openslot.accounts import operations as accounts
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.ids import parse_id
-from openslot.core.progress import progress
-from openslot.core.work import Runtime, Work
-from openslot.i18n import say
-from openslot.integrations.calendars import booking_events, channels
-from openslot.integrations.calendars import host_changes as missing_events
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.host_changes import Decision
-from openslot.integrations.calendars.models import (
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.calendars import booking_events, channels
+from openslot.domains.calendars import host_changes as missing_events
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.host_changes import Decision
+from openslot.domains.calendars.models import (
     CalDavWanted,
     CalendarConnection,
     ConnectionChanges,
     ConnectionRef,
     IcsWanted,
 )
-from openslot.integrations.calendars.rules import LEASE
-from openslot.integrations.calendars.sync import sync_and_wait
+from openslot.domains.calendars.rules import LEASE
+from openslot.domains.calendars.sync import sync_and_wait
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.ids import parse_id
+from openslot.platform.core.progress import progress
+from openslot.platform.core.work import Runtime, Work
+from openslot.platform.i18n import say
 
 AT_ONCE = 10
 # A reading ends, or its lease does.

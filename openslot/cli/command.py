@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from openslot.cli.output import Answer, AsJson, show
-from openslot.core.work import Runtime, Work
+from openslot.platform.core.work import Runtime, Work
 from openslot.processes.runtimes import with_runtime, with_work
 
 PageNumber = Annotated[int, typer.Option(min=1, max=1_000_000)]

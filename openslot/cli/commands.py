@@ -86,7 +86,7 @@ app = typer.Typer(
 
 def print_version(wanted: bool) -> None:
     if wanted:
-        from openslot.core.build import describe_version
+        from openslot.platform.core.build import describe_version
 
         typer.echo(f"openslot {describe_version()}")
         raise typer.Exit

@@ -6,18 +6,18 @@ from typing import Annotated, Any
 
 import typer
 
-from openslot.accounts import operations as accounts
 from openslot.cli.command import CommandFunction, command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.ids import parse_id
-from openslot.core.work import Runtime, Work
-from openslot.crm import operations
-from openslot.crm.models import CrmConnection, CrmWanted
-from openslot.crm.ports import CrmVendor
-from openslot.i18n import say
-from openslot.integrations.crm.vendors import VENDORS
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.crm import operations
+from openslot.domains.crm.models import CrmConnection, CrmWanted
+from openslot.domains.crm.ports import CrmVendor
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.ids import parse_id
+from openslot.platform.core.work import Runtime, Work
+from openslot.platform.i18n import say
+from openslot.vendors.crms import VENDORS
 
 app = group("CRMs of users.")
 

@@ -10,7 +10,7 @@ from openslot.cli.output import Answer, AsJson, show
 from openslot.processes.environment import settings
 
 if TYPE_CHECKING:
-    from openslot.core.work import Runtime
+    from openslot.platform.core.work import Runtime
 
 HOSTS, BOOKINGS = 1_000, 100_000
 
@@ -20,8 +20,8 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def migrate(as_json: AsJson = False) -> None:
     """Apply the migrations that are missing."""
-    from openslot.core.log import set_up_logging
-    from openslot.core.migrate import bring_up_to_date, direct_url
+    from openslot.platform.core.log import set_up_logging
+    from openslot.platform.core.migrate import bring_up_to_date, direct_url
     from openslot.processes.environment import database
 
     chosen = settings()
@@ -38,8 +38,8 @@ def seed(
     as_json: AsJson = False,
 ) -> None:
     """Create demo data: the same people every time, new keys, nothing deleted."""
-    from openslot.core.migrate import fill_empty
     from openslot.demo.seed import seed as make
+    from openslot.platform.core.migrate import fill_empty
     from openslot.processes.first_start import sign_in_lines
     from openslot.processes.runtimes import with_runtime, with_work
 
@@ -50,8 +50,8 @@ def seed(
 
 
 async def _make_large(runtime: "Runtime") -> None:
-    from openslot.core.progress import progress
     from openslot.demo.large import make_large
+    from openslot.platform.core.progress import progress
 
     with progress("Hosts and bookings", total=HOSTS + BOOKINGS) as advance:
         async with runtime.pool.acquire() as connection:

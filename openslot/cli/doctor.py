@@ -7,9 +7,9 @@ from collections import Counter
 import typer
 
 from openslot.cli.output import Answer, AsJson, console, show
-from openslot.core.config import Settings
-from openslot.core.errors import StartupError
-from openslot.doctor.finding import Finding, FindingState, find_worst, ok, problem, warning
+from openslot.domains.doctor.finding import Finding, FindingState, find_worst, ok, problem, warning
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import StartupError
 
 app = typer.Typer(add_completion=False)
 
@@ -31,7 +31,7 @@ def doctor(as_json: AsJson = False) -> None:
 
 def examine() -> list[Finding]:
     """Check settings, machine and database, in this order; each needs the one before."""
-    from openslot.doctor.machine import find_unknown_variables, look_at_machine
+    from openslot.domains.doctor.machine import find_unknown_variables, look_at_machine
     from openslot.processes.environment import settings
 
     findings = [find_unknown_variables()]
@@ -45,8 +45,8 @@ def examine() -> list[Finding]:
 
 def _look_inside(chosen: Settings) -> list[Finding]:
     """Check the database; an embedded one that is not running is started and stopped again."""
-    from openslot.core.embedded import find_server, has_cluster, has_owner
-    from openslot.doctor.database import look_at_database
+    from openslot.domains.doctor.database import look_at_database
+    from openslot.platform.core.embedded import find_server, has_cluster, has_owner
     from openslot.processes.environment import database
     from openslot.wiring import WIRING
 

@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.ids import parse_id
-from openslot.core.revivals import Revival, RevivalVerdict, revive_effects
-from openslot.core.work import Runtime, Work
-from openslot.i18n import say
-from openslot.jobs.health import UnfinishedState, list_unfinished
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.ids import parse_id
+from openslot.platform.core.revivals import Revival, RevivalVerdict, revive_effects
+from openslot.platform.core.work import Runtime, Work
+from openslot.platform.i18n import say
+from openslot.platform.jobs.health import UnfinishedState, list_unfinished
 
 app = group("Effects that are not finished.")
 

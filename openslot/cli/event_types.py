@@ -6,16 +6,16 @@ from uuid import UUID
 import typer
 from msgspec.structs import replace
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import User
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer
-from openslot.core.errors import Invalid
-from openslot.core.folding import find_each
-from openslot.core.work import Work
-from openslot.event_types import operations as event_types
-from openslot.event_types.accounts import list_accounts
-from openslot.event_types.models import Money
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.accounts.operations import list_accounts
+from openslot.domains.event_types.models import Money
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.folding import find_each
+from openslot.platform.core.work import Work
 
 OWN = "own"
 app = group("Event types.")

@@ -6,14 +6,14 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from openslot.accounts.operations import get_user_by_email
-from openslot.availability import operations
-from openslot.availability.models import BySlug, DayExplained, Reason, StartExplained
 from openslot.cli.command import command
 from openslot.cli.output import Answer
-from openslot.core.errors import Invalid
-from openslot.core.times import get_zone
-from openslot.core.work import Work
+from openslot.domains.accounts.operations import get_user_by_email
+from openslot.domains.availability import operations
+from openslot.domains.availability.models import BySlug, DayExplained, Reason, StartExplained
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.times import get_zone
+from openslot.platform.core.work import Work
 
 app = typer.Typer(add_completion=False)
 

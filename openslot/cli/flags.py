@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from openslot.accounts import operations as accounts
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.core.work import Work
-from openslot.flags import operations as flags
-from openslot.flags.models import Flag, FlagForUser
+from openslot.domains.accounts import operations as accounts
+from openslot.platform.core.work import Work
+from openslot.platform.flags import operations as flags
+from openslot.platform.flags.models import Flag, FlagForUser
 
 app = group("Features that can be switched off.")
 

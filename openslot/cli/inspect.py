@@ -13,7 +13,7 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def version(as_json: AsJson = False) -> None:
     """Print the version and the commit that it was built from."""
-    from openslot.core.build import describe_version, find_commit
+    from openslot.platform.core.build import describe_version, find_commit
 
     python = platform.python_version()
     known = {"openslot": __version__, "commit": find_commit(), "python": python}

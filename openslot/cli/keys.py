@@ -6,15 +6,15 @@ from uuid import UUID
 
 import typer
 
-from openslot.access import operations as access
-from openslot.access.models import Credential, CredentialKind
-from openslot.accounts import operations as accounts
-from openslot.accounts.organizations import get_organization
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.core.errors import Invalid
-from openslot.core.ids import parse_id
-from openslot.core.work import Work
+from openslot.domains.access import operations as access
+from openslot.domains.access.models import Credential, CredentialKind
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.organizations.operations import get_organization
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.ids import parse_id
+from openslot.platform.core.work import Work
 
 app = group("API keys, SCIM tokens and agent keys.")
 

@@ -4,17 +4,17 @@ from typing import Annotated
 
 import typer
 
-from openslot.accounts import operations as accounts
 from openslot.cli.command import Limit, PageNumber, command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.core.errors import Invalid
-from openslot.core.ids import parse_id
-from openslot.core.times import get_zone
-from openslot.core.work import Work
-from openslot.event_types import links
-from openslot.event_types import operations as event_types
-from openslot.event_types.link_rules import read_end
-from openslot.event_types.schemas import show_link
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.links import operations as links
+from openslot.domains.event_types.links.rules import read_end
+from openslot.domains.event_types.schemas import show_link
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.ids import parse_id
+from openslot.platform.core.times import get_zone
+from openslot.platform.core.work import Work
 
 app = group("Links for a number of bookings.")
 

@@ -7,20 +7,20 @@ from typing import Annotated
 
 import typer
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import User
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.core.errors import Invalid
-from openslot.core.ids import parse_id
-from openslot.core.work import Work
-from openslot.event_types import operations as event_types
-from openslot.event_types.errors import EventTypeNotFound
-from openslot.event_types.models import EventType
-from openslot.integrations.mail import operations as mail
-from openslot.integrations.mail.models import KeptMail
-from openslot.reminders import operations as reminders
-from openslot.reminders.models import ReminderChannel, ReminderEntry
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.errors import EventTypeNotFound
+from openslot.domains.event_types.models import EventType
+from openslot.domains.mail import operations as mail
+from openslot.domains.mail.models import KeptMail
+from openslot.domains.reminders import operations as reminders
+from openslot.domains.reminders.models import ReminderChannel, ReminderEntry
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.ids import parse_id
+from openslot.platform.core.work import Work
 
 app = group("Emails that were sent, and the embedded mailbox.")
 

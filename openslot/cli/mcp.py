@@ -10,17 +10,17 @@ from threading import Thread
 import typer
 from msgspec.structs import replace
 
-from openslot.access.door import take_place
-from openslot.access.models import AssistantEntry, CredentialKind
-from openslot.assistants.door import STDIO, enter_with_key
-from openslot.assistants.server import SERVER
-from openslot.core.errors import Refusal, StartupError, Unauthorized
-from openslot.core.ids import new_id_text
-from openslot.core.work import Runtime
-from openslot.http.errors import RequestTooLarge, translate
-from openslot.mcp.door import MAX_BYTES, write_refusal
-from openslot.mcp.jsonrpc import RpcFault, id_of, read_body
-from openslot.mcp.protocol import RpcContext, answer
+from openslot.domains.access.door import take_place
+from openslot.domains.access.models import AssistantEntry, CredentialKind
+from openslot.doors.assistants.door import STDIO, enter_with_key
+from openslot.doors.assistants.server import SERVER
+from openslot.doors.http.errors import RequestTooLarge, translate
+from openslot.doors.mcp.door import MAX_BYTES, write_refusal
+from openslot.doors.mcp.jsonrpc import RpcFault, id_of, read_body
+from openslot.doors.mcp.protocol import RpcContext, answer
+from openslot.platform.core.errors import Refusal, StartupError, Unauthorized
+from openslot.platform.core.ids import new_id_text
+from openslot.platform.core.work import Runtime
 from openslot.processes.exits import leave_on_signals
 from openslot.processes.runtimes import with_runtime
 

@@ -5,27 +5,28 @@ from typing import Annotated
 
 import typer
 
-from openslot.accounts import operations as accounts
-from openslot.accounts import organizations
-from openslot.accounts.models import Organization
-from openslot.change_log.models import ChangeAction, NewChange
-from openslot.change_log.operations import log_change
 from openslot.cli.command import command, group
 from openslot.cli.organizations import BY_OPERATOR
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.core.actor import OPERATOR
-from openslot.core.countries import read_countries
-from openslot.core.errors import Invalid
-from openslot.core.ids import parse_id
-from openslot.core.work import Runtime, Work
-from openslot.flags import switches
-from openslot.flags.models import ALL, ChannelStatus, DroppedMessage
-from openslot.i18n import say
-from openslot.messaging import connecting, host_numbers
-from openslot.messaging.connecting import NumberOwner, NumberWanted
-from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
-from openslot.messaging.connections import can_be_notified, notice_urls
-from openslot.messaging.models import ProviderName
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import Organization
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.change_log.models import ChangeAction, NewChange
+from openslot.domains.change_log.operations import log_change
+from openslot.domains.messaging import host_numbers
+from openslot.domains.messaging.connections import operations as connecting
+from openslot.domains.messaging.connections.accounts import can_be_notified, notice_urls
+from openslot.domains.messaging.connections.models import ConnectionChannel, MessagingConnection
+from openslot.domains.messaging.connections.operations import NumberOwner, NumberWanted
+from openslot.domains.messaging.models import ProviderName
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.countries import read_countries
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.ids import parse_id
+from openslot.platform.core.work import Runtime, Work
+from openslot.platform.flags.models import ALL, ChannelStatus, DroppedMessage
+from openslot.platform.flags.switches import operations as switches
+from openslot.platform.i18n import say
 
 app = group("Numbers for messages and calls; stop and resume what goes out.")
 

@@ -5,20 +5,22 @@ from typing import Annotated
 
 import typer
 
-from openslot.accounts import invitations, members, organizations
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import AssistantPolicy, Domain, Member, Organization, Role
-from openslot.accounts.plans import Plan
-from openslot.change_log.models import ChangeAction, ChangeAuthor, NewChange
-from openslot.change_log.operations import log_change
 from openslot.cli.command import Limit, PageNumber, command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime, Work
-from openslot.integrations.dns import DnsResolver
-from openslot.payments import subscriptions
-from openslot.people import departures, organization_deletions
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.invitations import operations as invitations
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import AssistantPolicy, Domain, Member, Organization, Role
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.change_log.models import ChangeAction, ChangeAuthor, NewChange
+from openslot.domains.change_log.operations import log_change
+from openslot.domains.people import departures, organization_deletions
+from openslot.domains.plans import operations as subscriptions
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime, Work
+from openslot.vendors.dns import DnsResolver
 
 app = group("Organizations, their members and domains.")
 member_app = group("Members of an organization.")

@@ -12,8 +12,8 @@ from msgspec import Struct
 from rich.console import Console
 from rich.table import Table
 
-from openslot.core.times import iso
-from openslot.i18n import say
+from openslot.platform.core.times import iso
+from openslot.platform.i18n import say
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts")]
 

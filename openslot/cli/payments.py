@@ -6,23 +6,20 @@ from typing import Annotated
 
 import typer
 
-from openslot.accounts import operations as accounts
-from openslot.accounts import organizations
-from openslot.accounts.models import Organization
-from openslot.change_log.models import ChangeAction, NewChange
-from openslot.change_log.operations import log_change
 from openslot.cli.command import Limit, PageNumber, command, group
 from openslot.cli.organizations import BY_OPERATOR
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.ids import parse_id
-from openslot.core.work import Runtime, Work
-from openslot.payments import connecting, words
-from openslot.payments import operations as payments
-from openslot.payments.connecting import AccountOwner, CheckedAccount, Replacement
-from openslot.payments.connections import notice_url
-from openslot.payments.models import (
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import Organization
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.change_log.models import ChangeAction, NewChange
+from openslot.domains.change_log.operations import log_change
+from openslot.domains.payments import operations as payments
+from openslot.domains.payments import words
+from openslot.domains.payments.connections import operations as connecting
+from openslot.domains.payments.connections.accounts import notice_url
+from openslot.domains.payments.connections.operations import AccountOwner, CheckedAccount, Replacement
+from openslot.domains.payments.models import (
     ConnectionWanted,
     ListedPayment,
     PaymentConnection,
@@ -30,8 +27,12 @@ from openslot.payments.models import (
     StoredPayment,
     StoredRefund,
 )
-from openslot.payments.reconciliation import reconcile
-from openslot.payments.rules import status_of
+from openslot.domains.payments.reconciliation import reconcile
+from openslot.domains.payments.rules import status_of
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.ids import parse_id
+from openslot.platform.core.work import Runtime, Work
 
 app = group("Payments.")
 

@@ -7,9 +7,9 @@ from typing import Annotated
 import structlog
 import typer
 
-from openslot.core.config import Settings
-from openslot.core.environment import find_unknown
-from openslot.core.log import set_up_logging
+from openslot.platform.core.config import Settings
+from openslot.platform.core.environment import find_unknown
+from openslot.platform.core.log import set_up_logging
 from openslot.processes.environment import choose, settings
 
 app = typer.Typer(add_completion=False)
@@ -65,8 +65,8 @@ def worker(
 
 def _announce(chosen: Settings, begins: str, **known: object) -> None:
     """Say in one line what begins, of which version, on which database."""
-    from openslot.core.build import describe_version
-    from openslot.core.connecting import hide_password
+    from openslot.platform.core.build import describe_version
+    from openslot.platform.core.connecting import hide_password
 
     _warn(chosen)
     url = chosen.database_url

@@ -5,20 +5,20 @@ from typing import Annotated
 
 import typer
 
-from openslot.access import operations as access
-from openslot.access.models import CredentialKind
-from openslot.accounts import organizations
-from openslot.accounts.models import Organization
 from openslot.cli.command import Limit, PageNumber, command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.core.errors import Invalid
-from openslot.core.folding import find_each
-from openslot.core.ids import parse_id
-from openslot.core.work import Work
-from openslot.people import departures
-from openslot.people.errors import HeldDepartureNotFound
-from openslot.people.models import HeldDeparture, LeaverCounts, Preview
-from openslot.scim.operations import list_requests
+from openslot.domains.access import operations as access
+from openslot.domains.access.models import CredentialKind
+from openslot.domains.accounts.models import Organization
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.people import departures
+from openslot.domains.people.errors import HeldDepartureNotFound
+from openslot.domains.people.models import HeldDeparture, LeaverCounts, Preview
+from openslot.doors.scim.operations import list_requests
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.folding import find_each
+from openslot.platform.core.ids import parse_id
+from openslot.platform.core.work import Work
 
 app = group("Provisioning by identity providers.")
 

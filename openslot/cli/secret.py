@@ -7,10 +7,10 @@ import typer
 from msgspec import Struct
 
 from openslot.cli.output import Answer, AsJson, show
-from openslot.core.config import Settings
-from openslot.core.errors import StartupError
-from openslot.core.secrets import KEY_FILE, changing_keys, rotate_key_file
-from openslot.core.work import Runtime
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.secrets import KEY_FILE, changing_keys, rotate_key_file
+from openslot.platform.core.work import Runtime
 from openslot.processes.environment import settings
 
 app = typer.Typer(help="The key that encrypts stored secrets.", no_args_is_help=True, add_completion=False)
@@ -70,7 +70,7 @@ def reset(
             "This is for a secret key that is lost: every manage link that was sent stops working, and webhook secrets "
             "have to be rotated. To do it: openslot secret reset --yes"
         )
-    from openslot.core.migrate import check_migrated, direct_url
+    from openslot.platform.core.migrate import check_migrated, direct_url
     from openslot.processes.environment import database
 
     with database(settings()) as ready:
@@ -89,8 +89,8 @@ def _reseal_and_remove(chosen: Settings) -> Retired:
 
 
 def _reseal() -> Retired:
-    from openslot.core.progress import progress
-    from openslot.core.sealing import count_sealed, reseal_all
+    from openslot.platform.core.progress import progress
+    from openslot.platform.core.sealing import count_sealed, reseal_all
     from openslot.processes.runtimes import with_runtime
     from openslot.wiring import SEALED
 
@@ -103,12 +103,12 @@ def _reseal() -> Retired:
 
 
 async def _replace_lost(ready: Settings) -> bool:
-    from openslot.core.db import open_pool
-    from openslot.core.migrate import direct_url
-    from openslot.core.profiles import COMMANDS
-    from openslot.core.sealing import replace_lost_data_keys
-    from openslot.core.secrets import load_secrets
-    from openslot.core.work import system_clock
+    from openslot.platform.core.db import open_pool
+    from openslot.platform.core.migrate import direct_url
+    from openslot.platform.core.profiles import COMMANDS
+    from openslot.platform.core.sealing import replace_lost_data_keys
+    from openslot.platform.core.secrets import load_secrets
+    from openslot.platform.core.work import system_clock
 
     pool = await open_pool(direct_url(ready), max_=1, profile=COMMANDS)
     try:

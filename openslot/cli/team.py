@@ -7,23 +7,31 @@ from uuid import UUID
 import typer
 from msgspec.structs import fields, replace
 
-from openslot.accounts import operations as accounts
-from openslot.accounts import organizations
 from openslot.cli import team_ledger
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows, pick
 from openslot.cli.team_ledger import Slug
-from openslot.core.errors import Invalid, require
-from openslot.core.ids import new_id
-from openslot.core.work import Work
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType, Limits
-from openslot.people import team_leavers
-from openslot.schedules import operations as schedules
-from openslot.teams import hosting
-from openslot.teams import operations as teams
-from openslot.teams.errors import TeamMemberNotFound
-from openslot.teams.models import Attributes, Balance, GroupWanted, HostWanted, ListedTeamMember, Team, TeamRules
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType, Limits
+from openslot.domains.people import team_leavers
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.teams import hosting
+from openslot.domains.teams import operations as teams
+from openslot.domains.teams.errors import TeamMemberNotFound
+from openslot.domains.teams.models import (
+    Attributes,
+    Balance,
+    GroupWanted,
+    HostWanted,
+    ListedTeamMember,
+    Team,
+    TeamRules,
+)
+from openslot.platform.core.errors import Invalid, require
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Work
 
 app = group("Teams of organizations, whose members host event types together.")
 member_app = group("Members of a team.")

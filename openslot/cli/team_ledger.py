@@ -10,14 +10,15 @@ import typer
 
 from openslot.cli.command import Limit, command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.core.errors import Invalid
-from openslot.core.work import Work
-from openslot.teams import hosting, ledger
-from openslot.teams import operations as teams
-from openslot.teams import replay as replays
-from openslot.teams.choice import BOOKING
-from openslot.teams.models import ListedTeamMember
-from openslot.teams.rules import MAX_WEIGHT
+from openslot.domains.teams import hosting
+from openslot.domains.teams import operations as teams
+from openslot.domains.teams import replay as replays
+from openslot.domains.teams.choice import BOOKING
+from openslot.domains.teams.ledger import operations as ledger
+from openslot.domains.teams.models import ListedTeamMember
+from openslot.domains.teams.rules import MAX_WEIGHT
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Work
 
 app = group("The ledger of a team.")
 

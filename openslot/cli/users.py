@@ -6,20 +6,20 @@ from typing import Annotated
 
 import typer
 
-from openslot.access import operations as access
-from openslot.access import two_factor
-from openslot.access.passwords import check_password, hash_password
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.plans import Plan
 from openslot.cli.command import Limit, PageNumber, command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.core.actor import OPERATOR
-from openslot.core.ids import new_token
-from openslot.core.work import Runtime, Work
-from openslot.payments import subscriptions
-from openslot.people import deletions
-from openslot.people import operations as people
+from openslot.domains.access import operations as access
+from openslot.domains.access.passwords import check_password, hash_password
+from openslot.domains.access.two_factor import operations as two_factor
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.people import deletions
+from openslot.domains.people import operations as people
+from openslot.domains.plans import operations as subscriptions
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.ids import new_token
+from openslot.platform.core.work import Runtime, Work
 
 app = group("Accounts.")
 

@@ -5,16 +5,23 @@ from typing import Annotated
 import typer
 from msgspec import UNSET
 
-from openslot.accounts import operations as accounts
 from openslot.cli.command import Limit, PageNumber, command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.core.errors import Invalid
-from openslot.core.ids import parse_id
-from openslot.core.moments import read_span
-from openslot.core.work import Work
-from openslot.i18n import say
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import Endpoint, EndpointChanges, EndpointRef, EndpointWanted, LoggedDelivery, Replay
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks.models import (
+    Endpoint,
+    EndpointChanges,
+    EndpointRef,
+    EndpointWanted,
+    LoggedDelivery,
+    Replay,
+)
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.ids import parse_id
+from openslot.platform.core.moments import read_span
+from openslot.platform.core.work import Work
+from openslot.platform.i18n import say
 
 app = group("Webhook endpoints.")
 

@@ -9,33 +9,33 @@ from random import Random
 from typing import Any, Literal
 from uuid import UUID
 
-from openslot.access import operations as access
-from openslot.access.models import CredentialKind
-from openslot.accounts.models import User
-from openslot.agents import audit
-from openslot.agents.approval_store import APPROVALS
-from openslot.agents.calls import BY_NAME, read_arguments
-from openslot.agents.errors import (
+from openslot.demo.bulk import copy_rows, to_row
+from openslot.demo.past_rows import Happened, write_events
+from openslot.domains.access import operations as access
+from openslot.domains.access.models import CredentialKind
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.models import Status
+from openslot.domains.bookings.operations import list_bookings
+from openslot.doors.agents.approvals.store import APPROVALS
+from openslot.doors.agents.audit import operations as audit
+from openslot.doors.agents.calls import BY_NAME, read_arguments
+from openslot.doors.agents.errors import (
     ApprovalRequired,
     AutonomyTooLow,
     ConfirmationRequired,
     GateRefusal,
     InsufficientScope,
 )
-from openslot.agents.events import ApprovalDecided, ApprovalRequested
-from openslot.agents.models import AuditFilter, AuditStatus, CallRecord
-from openslot.agents.roster import ROSTER
-from openslot.agents.rules import LASTS, PERSON, Approval
-from openslot.agents.store import ALL
-from openslot.bookings.models import Status
-from openslot.bookings.operations import list_bookings
-from openslot.core.actor import Actor, ActorKind
-from openslot.core.ids import new_id, new_id_text
-from openslot.core.moments import Span
-from openslot.core.work import Work
-from openslot.demo.bulk import copy_rows, to_row
-from openslot.demo.past_rows import Happened, write_events
-from openslot.mcp.approvals import ApprovalStatus, hash_arguments
+from openslot.doors.agents.events import ApprovalDecided, ApprovalRequested
+from openslot.doors.agents.models import AuditFilter, AuditStatus, CallRecord
+from openslot.doors.agents.roster import ROSTER
+from openslot.doors.agents.rules import LASTS, PERSON, Approval
+from openslot.doors.agents.store import ALL
+from openslot.doors.mcp.approvals import ApprovalStatus, hash_arguments
+from openslot.platform.core.actor import Actor, ActorKind
+from openslot.platform.core.ids import new_id, new_id_text
+from openslot.platform.core.moments import Span
+from openslot.platform.core.work import Work
 
 DAYS = 30
 READ = {

@@ -4,8 +4,8 @@ from typing import Any, cast
 
 import asyncpg
 
-from openslot.core.db import Db
-from openslot.core.rows import Noun, Rows
+from openslot.platform.core.db import Db
+from openslot.platform.core.rows import Noun, Rows
 
 
 async def copy_rows(db: Db, table: str, rows: list[dict[str, Any]]) -> None:

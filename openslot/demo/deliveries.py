@@ -6,19 +6,19 @@ from typing import Any
 from uuid import UUID
 
 from openslot import __version__
-from openslot.accounts.models import User
-from openslot.core.events import EffectState
-from openslot.core.ids import new_id
-from openslot.core.moments import Span
-from openslot.core.outbound.targets import SLOW_TO_ANSWER
-from openslot.core.work import Work
 from openslot.demo.bulk import copy_rows, to_row
 from openslot.demo.history import at
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks import rules
-from openslot.webhooks.models import Attempt, Endpoint, EndpointRef, EndpointWanted, PastEvent
-from openslot.webhooks.schemas import complete, write_body
-from openslot.webhooks.store import ATTEMPTS, DELIVER, list_events_in
+from openslot.domains.accounts.models import User
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks import rules
+from openslot.domains.webhooks.models import Attempt, Endpoint, EndpointRef, EndpointWanted, PastEvent
+from openslot.domains.webhooks.schemas import complete, write_body
+from openslot.domains.webhooks.store import ATTEMPTS, DELIVER, list_events_in
+from openslot.platform.core.events import EffectState
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.moments import Span
+from openslot.platform.core.outbound.targets import SLOW_TO_ANSWER
+from openslot.platform.core.work import Work
 
 URL = "https://crm.harbor.example/hooks/openslot"
 DAYS = 28

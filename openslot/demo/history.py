@@ -3,19 +3,19 @@
 from datetime import UTC, date, datetime, time, timedelta
 from random import Random
 
-from openslot.accounts.models import User
-from openslot.accounts.store import lock_host
-from openslot.analytics import operations as analytics
-from openslot.analytics.models import PageView
-from openslot.availability.models import BySlug
-from openslot.availability.operations import list_open
-from openslot.bookings.operations import list_bookings
-from openslot.core.moments import Span
-from openslot.core.times import at_second, get_zone
-from openslot.core.work import Work
 from openslot.demo.past import PastDraft, Starts
 from openslot.demo.past_rows import PastRows
-from openslot.event_types.models import EventType
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.store import lock_host
+from openslot.domains.analytics import operations as analytics
+from openslot.domains.analytics.models import PageView
+from openslot.domains.availability.models import BySlug
+from openslot.domains.availability.operations import list_open
+from openslot.domains.bookings.operations import list_bookings
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.moments import Span
+from openslot.platform.core.times import at_second, get_zone
+from openslot.platform.core.work import Work
 
 DAYS = 120
 # Every booking window covers as many days at once.

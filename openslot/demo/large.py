@@ -9,13 +9,13 @@ import asyncpg
 import msgspec
 from msgspec import Struct
 
-from openslot.access.models import CredentialKind, new_key
-from openslot.accounts.store import list_users_by_id
-from openslot.contacts.models import fold_contact
-from openslot.core.ids import fingerprint, new_id
 from openslot.demo.bulk import copy_rows
-from openslot.event_types.models import Location, LocationKind, RollingWindow
-from openslot.schedules.operations import OFFICE_HOURS
+from openslot.domains.access.models import CredentialKind, new_key
+from openslot.domains.accounts.store import list_users_by_id
+from openslot.domains.contacts.models import fold_contact
+from openslot.domains.event_types.models import Location, LocationKind, RollingWindow
+from openslot.domains.schedules.operations import OFFICE_HOURS
+from openslot.platform.core.ids import fingerprint, new_id
 
 SLOTS_A_DAY = 16
 CONTACTS_A_HOST = 20

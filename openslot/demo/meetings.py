@@ -3,20 +3,20 @@
 from datetime import date, datetime, timedelta
 from random import Random
 
-from openslot.accounts.models import User
-from openslot.availability.models import ById
-from openslot.availability.operations import list_open
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef, BookingWanted, Invitee
-from openslot.calls import operations as calls
-from openslot.calls.models import CallDirection, CallStatus, Ending
-from openslot.conversations import operations as conversations
-from openslot.conversations.models import Channel, MessageDirection
-from openslot.core.times import at_second
-from openslot.core.work import Work
 from openslot.demo.guests import GUESTS, REASONS, came_from
 from openslot.demo.history import at
-from openslot.event_types.models import EventType
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import ById
+from openslot.domains.availability.operations import list_open
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef, BookingWanted, Invitee
+from openslot.domains.calls import operations as calls
+from openslot.domains.calls.models import CallDirection, CallStatus, Ending
+from openslot.domains.conversations import operations as conversations
+from openslot.domains.conversations.models import Channel, MessageDirection
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.times import at_second
+from openslot.platform.core.work import Work
 
 WEEKS = 3
 

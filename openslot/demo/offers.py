@@ -4,13 +4,13 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.times import get_zone
-from openslot.core.work import Work
-from openslot.event_types import models
-from openslot.event_types import operations as event_types
-from openslot.schedules import operations as schedules
-from openslot.schedules.models import HolidayCalendar, OutOfOffice, Schedule, TimeRange, WeeklyHours
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types import models
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.schedules.models import HolidayCalendar, OutOfOffice, Schedule, TimeRange, WeeklyHours
+from openslot.platform.core.times import get_zone
+from openslot.platform.core.work import Work
 
 MORNINGS = (TimeRange(9 * 60, 12 * 60),)
 SPLIT_DAY = (TimeRange(9 * 60, 12 * 60 + 30), TimeRange(13 * 60 + 30, 18 * 60))

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.demo.guests import GUESTS, Guest
-from openslot.event_types.models import EventType
+from openslot.domains.event_types.models import EventType
 
 HOURS = {8: 1, 9: 3, 10: 7, 11: 6, 12: 1, 13: 2, 14: 6, 15: 5, 16: 3, 17: 1}
 """How popular each hour of the host's day is; the others hardly are."""

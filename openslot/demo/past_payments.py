@@ -8,17 +8,13 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.bookings.models import Booking, Status
-from openslot.core.actor import ActorKind
-from openslot.core.db import Db
-from openslot.core.events import Event
-from openslot.core.ids import new_id
 from openslot.demo.bulk import copy_rows, to_row
 from openslot.demo.past import KEPT, PastMeeting
-from openslot.event_types.models import EventType
-from openslot.payments import refund_rules, rules
-from openslot.payments.events import PaymentNeedsAttention, PaymentReceived, PaymentRefunded
-from openslot.payments.models import (
+from openslot.domains.bookings.models import Booking, Status
+from openslot.domains.event_types.models import EventType
+from openslot.domains.payments import rules
+from openslot.domains.payments.events import PaymentNeedsAttention, PaymentReceived, PaymentRefunded
+from openslot.domains.payments.models import (
     DisputeOutcome,
     Mode,
     PaymentState,
@@ -28,7 +24,12 @@ from openslot.payments.models import (
     StoredPayment,
     StoredRefund,
 )
-from openslot.payments.store import PAYMENTS, REFUNDS
+from openslot.domains.payments.refunds import rules as refund_rules
+from openslot.domains.payments.store import PAYMENTS, REFUNDS
+from openslot.platform.core.actor import ActorKind
+from openslot.platform.core.db import Db
+from openslot.platform.core.events import Event
+from openslot.platform.core.ids import new_id
 
 DISPUTED, PARTLY_REFUNDED = -3, -4
 """Which of the meetings that took place, counted from the last: on both days a meeting was over long ago."""

@@ -11,31 +11,31 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.availability.models import BySlug, Claimed, ClaimKind
-from openslot.bookings import rules
-from openslot.bookings.events import (
+from openslot.demo.bulk import copy_rows, to_row
+from openslot.demo.guests import REASONS, Guest, came_from
+from openslot.demo.past import CANCELLED, MISSED, MOVED, PastMeeting, during
+from openslot.demo.past_payments import PastPayments
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import BySlug, Claimed, ClaimKind
+from openslot.domains.bookings import rules
+from openslot.domains.bookings.events import (
     BookingCancelled,
     BookingCreated,
     BookingEvent,
     BookingNoShowMarked,
     BookingRescheduled,
 )
-from openslot.bookings.models import Booking, BookingWanted, Invitee, Status
-from openslot.bookings.store import BOOKINGS
-from openslot.contacts.events import ContactChanged, ContactCreated
-from openslot.contacts.models import Contact, fold_contact
-from openslot.contacts.store import CONTACTS
-from openslot.core.actor import Actor, ActorKind
-from openslot.core.db import Db
-from openslot.core.events import Event
-from openslot.core.ids import new_id
-from openslot.core.work import Work
-from openslot.demo.bulk import copy_rows, to_row
-from openslot.demo.guests import REASONS, Guest, came_from
-from openslot.demo.past import CANCELLED, MISSED, MOVED, PastMeeting, during
-from openslot.demo.past_payments import PastPayments
-from openslot.event_types.models import EventType
+from openslot.domains.bookings.models import Booking, BookingWanted, Invitee, Status
+from openslot.domains.bookings.store import BOOKINGS
+from openslot.domains.contacts.events import ContactChanged, ContactCreated
+from openslot.domains.contacts.models import Contact, fold_contact
+from openslot.domains.contacts.store import CONTACTS
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import Actor, ActorKind
+from openslot.platform.core.db import Db
+from openslot.platform.core.events import Event
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Work
 
 INVITEE = Actor(kind=ActorKind.PUBLIC, is_demo=True)
 TOPICS = ("A new site", "Pricing", "How the booking page works", "Our next campaign", "A second opinion", "")

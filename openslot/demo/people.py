@@ -4,22 +4,22 @@ import base64
 
 from msgspec import Struct
 
-from openslot.access import operations as access
-from openslot.access.models import AGENTS
-from openslot.access.passwords import hash_password, is_password
-from openslot.accounts import members
-from openslot.accounts import operations as accounts
-from openslot.accounts.errors import OrganizationNotFound
-from openslot.accounts.member_store import find_membership
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Organization, Role, User, UserWanted
-from openslot.accounts.organization_store import has_domain_of
-from openslot.accounts.organizations import add_domain, add_organization, get_organization
-from openslot.accounts.plans import Plan
-from openslot.accounts.profile_store import is_reserved
-from openslot.accounts.store import find_password_hash
-from openslot.core.work import Work
-from openslot.people import operations as people
+from openslot.domains.access import operations as access
+from openslot.domains.access.models import AGENTS
+from openslot.domains.access.passwords import hash_password, is_password
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.errors import OrganizationNotFound
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.store import find_membership
+from openslot.domains.accounts.models import Organization, Role, User, UserWanted
+from openslot.domains.accounts.organizations.operations import add_domain, add_organization, get_organization
+from openslot.domains.accounts.organizations.store import has_domain_of
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.accounts.profiles.store import is_reserved
+from openslot.domains.accounts.store import find_password_hash
+from openslot.domains.people import operations as people
+from openslot.platform.core.work import Work
 
 DOMAIN = "harbor.example"
 ORGANIZATION = ("Harbor Studio", "harbor")

@@ -2,16 +2,16 @@
 
 from msgspec import Struct
 
-from openslot.accounts.models import User
-from openslot.core.actor import DEMO
-from openslot.core.work import Work
 from openslot.demo.agent_calls import make_agent_calls
 from openslot.demo.deliveries import make_deliveries
 from openslot.demo.history import has_bookings, make_past, make_visits
 from openslot.demo.meetings import make_meetings, make_talks
 from openslot.demo.offers import list_offers, make_offers, make_second_offers
 from openslot.demo.people import ADMIN, HOST, SECOND_HOST, SignIn, make_keys, make_people, make_sign_in
-from openslot.event_types.models import EventType
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import DEMO
+from openslot.platform.core.work import Work
 
 
 class SeededEventType(Struct, frozen=True, kw_only=True):

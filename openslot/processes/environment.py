@@ -6,12 +6,12 @@ from contextlib import contextmanager
 
 import msgspec
 
-from openslot.core.config import SECRET, Settings, environment_name, file_variable
-from openslot.core.db import BUSY, DOWN
-from openslot.core.embedded import start_server, stop_server
-from openslot.core.environment import load_settings
-from openslot.core.errors import StartupError
-from openslot.core.outages import is_lost, reason
+from openslot.platform.core.config import SECRET, Settings, environment_name, file_variable
+from openslot.platform.core.db import BUSY, DOWN
+from openslot.platform.core.embedded import start_server, stop_server
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.outages import is_lost, reason
 from openslot.processes.inheritance import wait_for_database
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from openslot.core.errors import Refusal, StartupError
+from openslot.platform.core.errors import Refusal, StartupError
 
 # A command that runs under nohup is meant to outlive the terminal.
 IS_UNDER_NOHUP = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN

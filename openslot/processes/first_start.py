@@ -8,8 +8,8 @@ from functools import partial
 import msgspec
 from msgspec import Struct
 
-from openslot.core.config import Settings
-from openslot.core.migrate import connect, direct_url, has_table
+from openslot.platform.core.config import Settings
+from openslot.platform.core.migrate import connect, direct_url, has_table
 from openslot.processes.forks import ask_fork
 
 
@@ -32,7 +32,7 @@ def _prepare_first_start(settings: Settings, *, demo: bool) -> bytes:
 
 
 async def _has_accounts(url: str) -> bool:
-    from openslot.accounts.store import has_users
+    from openslot.domains.accounts.store import has_users
 
     connection = await connect(url)
     try:
@@ -42,10 +42,10 @@ async def _has_accounts(url: str) -> bool:
 
 
 async def _initialize(settings: Settings, *, demo: bool) -> FirstStart:
-    from openslot.access.operations import create_setup_link
-    from openslot.core.actor import OPERATOR
-    from openslot.core.migrate import bring_up_to_date
     from openslot.demo.seed import seed
+    from openslot.domains.access.operations import create_setup_link
+    from openslot.platform.core.actor import OPERATOR
+    from openslot.platform.core.migrate import bring_up_to_date
     from openslot.processes.runtimes import check_secrets
     from openslot.runtime import open_runtime
 

@@ -10,8 +10,8 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from openslot.core.config import Settings
-from openslot.core.errors import StartupError
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import StartupError
 
 LIFELINE = "OPENSLOT_LIFELINE"
 

@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.log import set_up_logging
-from openslot.core.migrate import check_migrated, connect, direct_url
-from openslot.core.profiles import COMMANDS, ConnectionProfile
-from openslot.core.sealing import is_sealed
-from openslot.core.secrets import load_secrets
-from openslot.core.work import Runtime, Wiring, Work
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.log import set_up_logging
+from openslot.platform.core.migrate import check_migrated, connect, direct_url
+from openslot.platform.core.profiles import COMMANDS, ConnectionProfile
+from openslot.platform.core.sealing import is_sealed
+from openslot.platform.core.secrets import load_secrets
+from openslot.platform.core.work import Runtime, Wiring, Work
 from openslot.processes.environment import database, settings
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING

@@ -12,10 +12,10 @@ from typing import Self
 import msgspec
 import structlog
 
-from openslot.core.config import Settings
-from openslot.core.embedded import Server, keep_server, start_server, stop_server
-from openslot.core.errors import StartupError
-from openslot.core.log import set_up_logging
+from openslot.platform.core.config import Settings
+from openslot.platform.core.embedded import Server, keep_server, start_server, stop_server
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.log import set_up_logging
 from openslot.processes.children import LOOK_EVERY, Child
 from openslot.processes.environment import choose, database, server_options
 from openslot.processes.exits import holding_signals, leave_on_signals

@@ -9,11 +9,11 @@ from types import FrameType
 import uvicorn
 
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.log import set_up_logging
-from openslot.core.migrate import bring_up_to_date, direct_url
-from openslot.core.work import Wiring
-from openslot.http.protocol import protocol_for
+from openslot.doors.http.protocol import protocol_for
+from openslot.platform.core.config import Settings
+from openslot.platform.core.log import set_up_logging
+from openslot.platform.core.migrate import bring_up_to_date, direct_url
+from openslot.platform.core.work import Wiring
 from openslot.processes.environment import database
 from openslot.processes.exits import IS_UNDER_NOHUP, leave_on_signals
 from openslot.processes.inheritance import beating, listen

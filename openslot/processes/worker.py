@@ -9,10 +9,10 @@ from pathlib import Path
 
 import uvloop
 
-from openslot.core.migrate import bring_up_to_date
-from openslot.core.profiles import JOBS
-from openslot.core.work import Runtime, Wiring
-from openslot.jobs.worker import run_worker
+from openslot.platform.core.migrate import bring_up_to_date
+from openslot.platform.core.profiles import JOBS
+from openslot.platform.core.work import Runtime, Wiring
+from openslot.platform.jobs.worker import run_worker
 from openslot.processes.exits import ENDINGS, leave_on_signals
 from openslot.processes.inheritance import beating
 from openslot.processes.runtimes import with_runtime

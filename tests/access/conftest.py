@@ -7,8 +7,8 @@ import httpx2
 import pytest
 
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.access.probes import PROBES
 from tests.support.live import connect, serving
 

@@ -2,9 +2,9 @@
 
 from msgspec import Struct
 
-from openslot.core.errors import Conflict
-from openslot.core.work import Work
-from openslot.routing import get, patch, post
+from openslot.platform.core.errors import Conflict
+from openslot.platform.core.work import Work
+from openslot.platform.routing import get, patch, post
 
 TABLE = "create table probe_rows (id bigint generated always as identity, note text not null)"
 

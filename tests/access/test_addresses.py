@@ -2,8 +2,8 @@
 
 import pytest
 
-from openslot.access.door import client_address
-from openslot.core.config import Networks
+from openslot.domains.access.door import client_address
+from openslot.platform.core.config import Networks
 
 PROXY = "10.0.0.1"
 TRUSTED = Networks.parse("10.0.0.0/8, fd00::/8")

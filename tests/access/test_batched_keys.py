@@ -5,17 +5,18 @@ from collections import Counter
 
 import pytest
 
-from openslot.access import entry_store, limits
-from openslot.access import operations as access
-from openslot.access.door import enter, gate_of
-from openslot.access.entry_store import CredentialLookup, look_up
-from openslot.access.errors import LimitReached, TooManyFailures
-from openslot.access.models import CredentialKind
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Refusal, Unauthorized
-from openslot.core.ids import fingerprint
-from openslot.core.work import Runtime
+from openslot.domains.access import operations as access
+from openslot.domains.access.door import enter, gate_of
+from openslot.domains.access.entries import store as entry_store
+from openslot.domains.access.entries.store import CredentialLookup, look_up
+from openslot.domains.access.errors import LimitReached, TooManyFailures
+from openslot.domains.access.limits import operations as limits
+from openslot.domains.access.models import CredentialKind
+from openslot.domains.accounts.models import User
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Refusal, Unauthorized
+from openslot.platform.core.ids import fingerprint
+from openslot.platform.core.work import Runtime
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
 WRONG = "svc_live_" + "0" * 32 + "ZZZZZZ"

@@ -7,21 +7,21 @@ import httpx2
 import msgspec
 import pytest
 
-from openslot.access import operations as access
-from openslot.access.jobs import tidy_access
-from openslot.access.models import CredentialKind, new_key
-from openslot.accounts import operations as accounts
-from openslot.accounts.members import add_member
-from openslot.accounts.models import User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.config import Settings
-from openslot.core.errors import Forbidden, Invalid, NotFound
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.access import operations as access
+from openslot.domains.access.jobs import tidy_access
+from openslot.domains.access.models import CredentialKind, new_key
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Forbidden, Invalid, NotFound
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.support.live import connect, serving
 
 ME = "/api/v1/me"

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from openslot.app import create_app
-from openslot.core.config import Settings
+from openslot.platform.core.config import Settings
 from tests.access.probes import PROBES, TABLE
 from tests.support.live import connect, serving
 

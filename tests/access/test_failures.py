@@ -7,13 +7,13 @@ import httpx2
 import pytest
 from prometheus_client import REGISTRY
 
-from openslot.access import failures
-from openslot.access.failures import NAMED_AT_MOST, KeptOut
-from openslot.access.models import CredentialKind, new_key
-from openslot.accounts.models import User
-from openslot.agents import door as agents
-from openslot.assistants import door as assistants
-from openslot.scim import door as scim
+from openslot.domains.access import failures
+from openslot.domains.access.failures import NAMED_AT_MOST, KeptOut
+from openslot.domains.access.models import CredentialKind, new_key
+from openslot.domains.accounts.models import User
+from openslot.doors.agents import door as agents
+from openslot.doors.assistants import door as assistants
+from openslot.doors.scim import door as scim
 
 ME = "/api/v1/me"
 Lines = list[tuple[str, dict[str, str]]]

@@ -7,10 +7,10 @@ import httpx2
 import msgspec
 import pytest
 
-from openslot.access.models import CredentialKind, new_key
 from openslot.app import create_app
-from openslot.core.config import Networks, Settings
-from openslot.core.work import Runtime
+from openslot.domains.access.models import CredentialKind, new_key
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.work import Runtime
 from tests.access.conftest import Age
 from tests.support.live import connect, serving
 

@@ -9,22 +9,22 @@ import httpx2
 import msgspec
 import pytest
 
-from openslot.access import operations as access
-from openslot.access.errors import ResponseLost
-from openslot.access.idempotency import (
+from openslot.domains.access import operations as access
+from openslot.domains.access.errors import ResponseLost
+from openslot.domains.access.idempotency import (
     StoredResponse,
     delete_old_responses,
     find_response,
     read_request,
     store_response,
 )
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.db import Db
-from openslot.core.sealing import replace_lost_data_keys, reseal_all
-from openslot.core.secrets import KEY_FILE, Secrets, changing_keys, rotate_key_file
-from openslot.core.work import Runtime, Work
+from openslot.domains.accounts.models import User
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.db import Db
+from openslot.platform.core.sealing import replace_lost_data_keys, reseal_all
+from openslot.platform.core.secrets import KEY_FILE, Secrets, changing_keys, rotate_key_file
+from openslot.platform.core.work import Runtime, Work
 from openslot.runtime import open_runtime
 from openslot.wiring import SEALED
 from tests.access.probes import TABLE

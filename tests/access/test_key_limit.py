@@ -10,10 +10,11 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as fuzzing
 from hypothesis import strategies as st
 
-from openslot.access import limit_store, limits
-from openslot.access.models import seconds_until
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
+from openslot.domains.access.limits import operations as limits
+from openslot.domains.access.limits import store as limit_store
+from openslot.domains.access.models import seconds_until
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.access.conftest import Age
 from tests.support.parts import how_many
 

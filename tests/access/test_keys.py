@@ -9,14 +9,14 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.access import operations as access
-from openslot.access.models import AGENTS, BASE62, CredentialKind, checksum, is_wellformed, new_key
-from openslot.accounts.models import User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
+from openslot.domains.access import operations as access
+from openslot.domains.access.models import AGENTS, BASE62, CredentialKind, checksum, is_wellformed, new_key
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
 
 KEY, TOKEN, AGENT = CredentialKind.API_KEY, CredentialKind.SCIM_TOKEN, CredentialKind.AGENT_KEY
 UNSEEN = "\u202e\u2066\u200b"

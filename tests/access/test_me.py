@@ -2,7 +2,7 @@
 
 import httpx2
 
-from openslot.accounts.models import User
+from openslot.domains.accounts.models import User
 
 
 async def test_a_key_tells_whose_it_is(client: httpx2.AsyncClient, user: User, bearer: dict[str, str]) -> None:

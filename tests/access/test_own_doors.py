@@ -6,14 +6,14 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.access import operations as access
-from openslot.accounts.models import User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.assistants.support import connect as connect_assistant
 from tests.support.host import open_session
 from tests.support.live import connect, serving

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.errors import RateLimited
-from openslot.core.work import Runtime
-from openslot.http.doors import take
-from openslot.routing import RateLimit
+from openslot.doors.http.doors import take
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import RateLimited
+from openslot.platform.core.work import Runtime
+from openslot.platform.routing import RateLimit
 from tests.support.live import connect, serving
 
 

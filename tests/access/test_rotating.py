@@ -6,17 +6,17 @@ from uuid import UUID
 
 import pytest
 
-from openslot.access import operations as access
-from openslot.access.errors import CredentialAlreadyRotated
-from openslot.access.models import Credential, CredentialKind
-from openslot.accounts import organizations
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Refusal
-from openslot.core.work import Runtime
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.errors import SecretRecentlyRotated
-from openslot.webhooks.models import EndpointRef, EndpointWanted
+from openslot.domains.access import operations as access
+from openslot.domains.access.errors import CredentialAlreadyRotated
+from openslot.domains.access.models import Credential, CredentialKind
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks.errors import SecretRecentlyRotated
+from openslot.domains.webhooks.models import EndpointRef, EndpointWanted
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.work import Runtime
 
 # An assistant's token is replaced when it is refreshed.
 KINDS = [kind for kind in CredentialKind if kind is not CredentialKind.ASSISTANT_TOKEN]

@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.support.forked import Forked, openslot
 from tests.support.issued import issue, misuse
 from tests.support.live import connect

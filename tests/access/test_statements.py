@@ -4,10 +4,10 @@ from contextlib import nullcontext
 
 import pytest
 
-from openslot.access.models import CredentialKind, new_key
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.domains.access.models import CredentialKind, new_key
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.live import connect, serving
 from tests.support.statements import CountingPool
 

@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.access import jobs, operations
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.jobs.periodic import run_job
+from openslot.domains.access import jobs, operations
+from openslot.domains.accounts.models import User
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.periodic import run_job
 
 BATCH = 3
 (TIDY,) = jobs.ACCESS_JOBS
@@ -18,7 +18,7 @@ BATCH = 3
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a handful be many."""
     monkeypatch.setattr(jobs, "BATCH", BATCH)
-    monkeypatch.setattr("openslot.jobs.batches.repeat.__kwdefaults__", {"size": BATCH, "max_": 100})
+    monkeypatch.setattr("openslot.platform.jobs.batches.repeat.__kwdefaults__", {"size": BATCH, "max_": 100})
 
 
 async def count(runtime: Runtime, table: str) -> int:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from openslot.access.two_factor import (
+from openslot.domains.access.two_factor.operations import (
     HOW_MANY,
     bare_code,
     code_at,

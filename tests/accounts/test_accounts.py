@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.errors import (
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.errors import (
     DomainAlreadyClaimed,
     EmailAlreadyExists,
     LastAdministratorRequired,
@@ -15,17 +15,21 @@ from openslot.accounts.errors import (
     UsernameAlreadyExists,
     UserNotFound,
 )
-from openslot.accounts.members import add_member
-from openslot.accounts.models import PLAIN_PAGE, RESERVED, User, UserWanted
-from openslot.accounts.organizations import add_domain, add_organization, change_organization_settings
-from openslot.accounts.plans import Plan
-from openslot.accounts.profiles import get_page, set_page
-from openslot.accounts.rules import check_user, find_username_fault, suggest_username
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid, Refusal
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime, Work
-from openslot.people import operations as people
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import PLAIN_PAGE, RESERVED, User, UserWanted
+from openslot.domains.accounts.organizations.operations import (
+    add_domain,
+    add_organization,
+    change_organization_settings,
+)
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.accounts.profiles.operations import get_page, set_page
+from openslot.domains.accounts.rules import check_user, find_username_fault, suggest_username
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid, Refusal
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime, Work
 
 
 def wanted(email: str = "new@person.example", *, name: str = "New Person", username: str | None = None) -> UserWanted:

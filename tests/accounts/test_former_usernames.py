@@ -7,19 +7,20 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
-from openslot.accounts import operations as accounts
-from openslot.accounts import profiles, store
-from openslot.accounts.errors import (
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts import store
+from openslot.domains.accounts.errors import (
     AdministratorProtected,
     ReservedUsernameNotFound,
     UsernameAlreadyExists,
     UsernameLimitExceeded,
 )
-from openslot.accounts.models import User, UserSettings, UserWanted
-from openslot.core.actor import OPERATOR, Actor, ActorKind
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types.operations import get_host_page
+from openslot.domains.accounts.models import User, UserSettings, UserWanted
+from openslot.domains.accounts.profiles import operations as profiles
+from openslot.domains.event_types.operations import get_host_page
+from openslot.platform.core.actor import OPERATOR, Actor, ActorKind
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.contacts.conftest import stranger
 from tests.support.clocks import MovingClock, clock
 

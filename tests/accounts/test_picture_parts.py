@@ -8,9 +8,9 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from openslot.accounts import pictures
-from openslot.accounts.picture_decoding import MAX_PARTS, make_square
-from openslot.core.errors import Invalid, Unavailable
+from openslot.domains.accounts.pictures import operations as pictures
+from openslot.domains.accounts.pictures.decoding import MAX_PARTS, make_square
+from openslot.platform.core.errors import Invalid, Unavailable
 
 
 def segment(marker: int, body: bytes) -> bytes:

@@ -7,15 +7,15 @@ from uuid import UUID
 import pytest
 from msgspec import Struct, convert
 
-from openslot.agents import approvals
-from openslot.agents.approvals import ApprovalDecision, Verdict
-from openslot.agents.errors import ApprovalRefused, ApprovalRequired
-from openslot.agents.models import Tier, ToolCall
-from openslot.agents.registry import tool
-from openslot.agents.schemas import Decided
-from openslot.core.actor import SYSTEM
-from openslot.core.errors import Conflict, Refusal
-from openslot.core.work import Runtime, Work
+from openslot.doors.agents.approvals import operations as approvals
+from openslot.doors.agents.approvals.operations import ApprovalDecision, Verdict
+from openslot.doors.agents.errors import ApprovalRefused, ApprovalRequired
+from openslot.doors.agents.models import Tier, ToolCall
+from openslot.doors.agents.registry import tool
+from openslot.doors.agents.schemas import Decided
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.errors import Conflict, Refusal
+from openslot.platform.core.work import Runtime, Work
 from tests.support.shared_database import SharedDatabase, sharing_with
 
 ARGUMENTS = {"userId": "7", "reason": "asked for it"}

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 import httpx2
 import pytest
 
-from openslot.core.work import Runtime
+from openslot.platform.core.work import Runtime
 from tests.support.agent import TestAgent, make_key
 
 Connect = Callable[[str], Awaitable[TestAgent]]

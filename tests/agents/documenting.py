@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from openslot.agents.registry import AgentTool
-from openslot.agents.schemas import input_schema
-from openslot.agents.tools import TOOLS
-from openslot.mcp.tools import schema_of
+from openslot.doors.agents.registry import AgentTool
+from openslot.doors.agents.schemas import input_schema
+from openslot.doors.agents.tools import TOOLS
+from openslot.doors.mcp.tools import schema_of
 from tests.agents.table import TABLE
 
 PAGE = Path(__file__).parents[2] / "docs" / "agent-tools.md"

@@ -6,16 +6,16 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from openslot.agents import emails
-from openslot.agents.calls import read_arguments
-from openslot.agents.errors import EmailNotAllowed
-from openslot.agents.models import Level, ToolCall
-from openslot.agents.tools.email import send_email
-from openslot.core.actor import SYSTEM
-from openslot.core.config import Settings
-from openslot.core.ids import new_id
-from openslot.core.smtp import SmtpUrl
-from openslot.core.work import Runtime
+from openslot.doors.agents.calls import read_arguments
+from openslot.doors.agents.emails import operations as emails
+from openslot.doors.agents.errors import EmailNotAllowed
+from openslot.doors.agents.models import Level, ToolCall
+from openslot.doors.agents.tools.email import send_email
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.smtp import SmtpUrl
+from openslot.platform.core.work import Runtime
 from tests.agents.spending import call_of
 from tests.support.smtp_server import ScriptedServer
 

@@ -8,15 +8,15 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from openslot.access import operations as access
-from openslot.agents import budget
-from openslot.agents.models import Agent, Caller, Level, ToolCall
-from openslot.agents.roster import ROSTER, with_implied
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.config import Settings
-from openslot.core.ids import new_id
-from openslot.core.ports import NO_FAKES
-from openslot.core.work import Runtime
+from openslot.domains.access import operations as access
+from openslot.doors.agents import budget
+from openslot.doors.agents.models import Agent, Caller, Level, ToolCall
+from openslot.doors.agents.roster import ROSTER, with_implied
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.ports import NO_FAKES
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.support.clocks import MovingClock
 

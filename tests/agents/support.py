@@ -6,11 +6,11 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.agents.models import AuditStatus, CallRecord, Tier, ToolCall
-from openslot.agents.registry import AgentTool, CallTarget, tool
-from openslot.agents.schemas import Decided
-from openslot.core.ids import new_id
-from openslot.core.work import Work, system_clock
+from openslot.doors.agents.models import AuditStatus, CallRecord, Tier, ToolCall
+from openslot.doors.agents.registry import AgentTool, CallTarget, tool
+from openslot.doors.agents.schemas import Decided
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Work, system_clock
 
 
 def record(tool: str = "check_budget", **known: Any) -> CallRecord:

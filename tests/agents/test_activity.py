@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from openslot.agents import audit, budget
-from openslot.agents.activity import AgentActivity, DayOfAgents, add_up, list_activity
-from openslot.agents.models import AuditStatus
-from openslot.core.actor import SYSTEM
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
+from openslot.doors.agents import budget
+from openslot.doors.agents.activity import AgentActivity, DayOfAgents, add_up, list_activity
+from openslot.doors.agents.audit import operations as audit
+from openslot.doors.agents.models import AuditStatus
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.agents.approving import ask, send, shared_database
 from tests.agents.spending import NOON, call_of, clock, make_key, spend
 from tests.agents.support import record

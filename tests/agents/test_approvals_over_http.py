@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.agents.conftest import Connect
 from tests.support.agent import TestAgent
 

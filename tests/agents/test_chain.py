@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from openslot.agents import audit
-from openslot.agents.audit import extend, follows, is_intact, verify
-from openslot.agents.models import ChainEnd
-from openslot.core.ids import Signer
-from openslot.core.work import Runtime
+from openslot.doors.agents.audit import operations as audit
+from openslot.doors.agents.audit.operations import extend, follows, is_intact, verify
+from openslot.doors.agents.models import ChainEnd
+from openslot.platform.core.ids import Signer
+from openslot.platform.core.work import Runtime
 from tests.agents.support import record
 from tests.support.agent import TestAgent
 

@@ -7,14 +7,15 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.agents import audit, calls
-from openslot.agents.audit import verify
-from openslot.agents.models import Tier
 from openslot.app import create_app
-from openslot.core.actor import SYSTEM
-from openslot.core.config import Settings
-from openslot.core.errors import Conflict
-from openslot.core.work import Runtime
+from openslot.doors.agents import calls
+from openslot.doors.agents.audit import operations as audit
+from openslot.doors.agents.audit.operations import verify
+from openslot.doors.agents.models import Tier
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Conflict
+from openslot.platform.core.work import Runtime
 from tests.agents.support import probe, record, write
 from tests.support.agent import TestAgent, make_key
 from tests.support.live import connect, serving

@@ -6,23 +6,23 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.agents import budget
-from openslot.agents.chat import list_feed
-from openslot.agents.models import ToolCall
-from openslot.agents.reactions import expire_approvals
-from openslot.core.actor import SYSTEM, Actor, ActorKind, Destination
-from openslot.core.config import Networks, Settings
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.integrations.calendars.events import CalendarBroken
-from openslot.integrations.chat import Chat, ChatDeferred, team_chat
-from openslot.messaging.connection_events import MessagingBroken
-from openslot.messaging.connection_models import ConnectionChannel
-from openslot.messaging.models import ProviderName
-from openslot.payments.connection_events import PaymentsUnreadable
-from openslot.payments.models import Mode
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars.events import CalendarBroken
+from openslot.domains.messaging.connections.events import MessagingBroken
+from openslot.domains.messaging.connections.models import ConnectionChannel
+from openslot.domains.messaging.models import ProviderName
+from openslot.domains.payments.connections.events import PaymentsUnreadable
+from openslot.domains.payments.models import Mode
+from openslot.doors.agents import budget
+from openslot.doors.agents.chat.operations import list_feed
+from openslot.doors.agents.models import ToolCall
+from openslot.doors.agents.reactions import expire_approvals
+from openslot.platform.core.actor import SYSTEM, Actor, ActorKind, Destination
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
+from openslot.vendors.chat import Chat, ChatDeferred, team_chat
 from tests.agents.approving import ARGUMENTS, ask, send, shared_database
 from tests.agents.spending import call_of, clock, make_key
 from tests.support.clocks import MovingClock

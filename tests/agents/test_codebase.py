@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from openslot.agents import codebase
-from openslot.agents.codebase import (
+from openslot.doors.agents import codebase
+from openslot.doors.agents.codebase import (
     Codebase,
     find_codebase,
     list_directory,
@@ -23,9 +23,9 @@ from openslot.agents.codebase import (
     read_path,
     search_files,
 )
-from openslot.core.config import Settings
-from openslot.core.environment import list_secret_files, load_settings
-from openslot.core.errors import Invalid, NotFound, StartupError
+from openslot.platform.core.config import Settings
+from openslot.platform.core.environment import list_secret_files, load_settings
+from openslot.platform.core.errors import Invalid, NotFound, StartupError
 from tests.support.repositories import track
 
 SECRET = "hunter2-secret"
@@ -328,7 +328,7 @@ def test_without_git_and_package_nothing_is_read(folder: Path) -> None:
 
 def test_an_installed_package_is_read_by_its_own_list(tmp_path: Path) -> None:
     site, about = tmp_path / "site", tmp_path / "site/openslot-1.dist-info"
-    for path in ("openslot/app.py", "openslot/web/page.html", "openslot/left.py", "other/app.py"):
+    for path in ("openslot/app.py", "openslot/doors/web/page.html", "openslot/left.py", "other/app.py"):
         (site / path).parent.mkdir(parents=True, exist_ok=True)
         (site / path).write_text("text\n")
     about.mkdir()
@@ -337,7 +337,7 @@ def test_an_installed_package_is_read_by_its_own_list(tmp_path: Path) -> None:
     installed = PathDistribution(about)
 
     assert list_packaged(site / "openslot", installed) == {"app.py", "web/page.html"}
-    assert list_packaged(site, installed) == {"openslot/app.py", "openslot/web/page.html"}
+    assert list_packaged(site, installed) == {"openslot/app.py", "openslot/doors/web/page.html"}
     assert list_packaged(site / "other", installed) == frozenset()
 
 
@@ -345,7 +345,7 @@ def test_an_installed_package_is_read_by_its_own_list(tmp_path: Path) -> None:
 def test_the_default_is_the_running_installations_own_source(settings: Settings) -> None:
     code = find_codebase(settings)
 
-    assert "def find_codebase" in read(code, "openslot/agents/codebase.py").text
+    assert "def find_codebase" in read(code, "openslot/doors/agents/codebase.py").text
     assert read_path("a/./b//c") == ("a", "b", "c")
 
 

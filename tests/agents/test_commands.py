@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from openslot.agents import audit
-from openslot.agents.roster import ROSTER
 from openslot.cli.commands import app
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.doors.agents.audit import operations as audit
+from openslot.doors.agents.roster import ROSTER
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.support import record
 

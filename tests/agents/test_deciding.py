@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from openslot.agents.calls import BY_NAME, decide
-from openslot.agents.errors import ApprovalRefused
-from openslot.agents.models import Tier, ToolCall
-from openslot.agents.reactions import expire_approvals
-from openslot.agents.schemas import Decided
-from openslot.agents.tools import TOOLS
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.doors.agents.calls import BY_NAME, decide
+from openslot.doors.agents.errors import ApprovalRefused
+from openslot.doors.agents.models import Tier, ToolCall
+from openslot.doors.agents.reactions import expire_approvals
+from openslot.doors.agents.schemas import Decided
+from openslot.doors.agents.tools import TOOLS
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, send, shared_database
 from tests.agents.spending import call_of, clock, make_key

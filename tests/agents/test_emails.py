@@ -7,20 +7,20 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.agents.calls import read_arguments
-from openslot.agents.emails import clean
-from openslot.agents.errors import EmailLimitReached
-from openslot.agents.models import EmailCategory, Level
-from openslot.agents.reactions import tidy_agents
-from openslot.agents.roster import ROSTER
-from openslot.agents.tools.email import send_email
-from openslot.core.actor import SYSTEM
-from openslot.core.config import Settings
-from openslot.core.errors import Invalid
-from openslot.core.smtp import MailFrom
-from openslot.core.work import Runtime
-from openslot.integrations.mail.rules import DELAYS
+from openslot.domains.accounts.models import User
+from openslot.domains.mail.rules import DELAYS
+from openslot.doors.agents.calls import read_arguments
+from openslot.doors.agents.emails.operations import clean
+from openslot.doors.agents.errors import EmailLimitReached
+from openslot.doors.agents.models import EmailCategory, Level
+from openslot.doors.agents.reactions import tidy_agents
+from openslot.doors.agents.roster import ROSTER
+from openslot.doors.agents.tools.email import send_email
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.smtp import MailFrom
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.emailing import ADA, JONAS, LETTER, POSTAL, log, over, refusal, send, send_now
 from tests.agents.spending import call_of, clock, two_runtimes

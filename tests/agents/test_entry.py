@@ -6,11 +6,11 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.access.models import CredentialKind, new_key
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.domains.access.models import CredentialKind, new_key
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.agents.conftest import Connect
 from tests.support.agent import PATH, TestAgent, make_key
 from tests.support.live import connect, serving

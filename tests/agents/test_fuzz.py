@@ -10,11 +10,11 @@ from hypothesis import settings as budget_of_examples
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from openslot.agents.audit import verify
-from openslot.agents.tools import TOOLS
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.doors.agents.audit.operations import verify
+from openslot.doors.agents.tools import TOOLS
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.agent import TestAgent, make_key
 from tests.support.hangs import within_a_second
 from tests.support.live import connect, serving

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from openslot.agents import calls
-from openslot.agents.errors import EmailNotAllowed
-from openslot.agents.models import Tier, ToolCall
-from openslot.core.actor import ActorKind
-from openslot.core.errors import Conflict
-from openslot.core.work import Runtime, Work
+from openslot.doors.agents import calls
+from openslot.doors.agents.errors import EmailNotAllowed
+from openslot.doors.agents.models import Tier, ToolCall
+from openslot.platform.core.actor import ActorKind
+from openslot.platform.core.errors import Conflict
+from openslot.platform.core.work import Runtime, Work
 from tests.agents.conftest import Connect
 from tests.agents.support import ProbeFields, probe, write, write_something
 from tests.support.agent import TestAgent

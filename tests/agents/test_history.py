@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from openslot.agents.codebase import Codebase
-from openslot.agents.history import read_history
-from openslot.core.errors import NotFound
+from openslot.doors.agents.codebase import Codebase
+from openslot.doors.agents.history import read_history
+from openslot.platform.core.errors import NotFound
 
 WHO = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org", "GIT_AUTHOR_DATE": "2026-03-16T10:00:00+01:00"}
 ENVIRONMENT = {

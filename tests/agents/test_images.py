@@ -15,11 +15,11 @@ import pytest
 from msgspec.structs import replace
 from PIL import Image
 
-from openslot.agents.reactions import tidy_agents
-from openslot.core.actor import SYSTEM
-from openslot.core.config import Networks, Settings
-from openslot.core.work import Runtime
-from openslot.integrations import images as vendor
+from openslot.doors.agents.reactions import tidy_agents
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.work import Runtime
+from openslot.vendors import images as vendor
 from tests.agents.conftest import Connect
 from tests.support.agent import TestAgent
 from tests.support.clocks import MovingClock, clock

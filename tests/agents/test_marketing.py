@@ -10,15 +10,15 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.agents import emails
-from openslot.agents.calls import read_arguments
-from openslot.agents.tools.email import send_email
 from openslot.app import create_app
-from openslot.core.actor import SYSTEM
-from openslot.core.config import Settings
-from openslot.core.errors import NotFound
-from openslot.core.smtp import MailFrom
-from openslot.core.work import Runtime
+from openslot.doors.agents.calls import read_arguments
+from openslot.doors.agents.emails import operations as emails
+from openslot.doors.agents.tools.email import send_email
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import NotFound
+from openslot.platform.core.smtp import MailFrom
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.emailing import JONAS, LETTER, POSTAL, growth, log, over, refusal, send, send_now
 from tests.agents.spending import call_of, clock

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from openslot.agents.tools import TOOLS
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.doors.agents.tools import TOOLS
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.agent import PATH, make_key
 from tests.support.conformance import NOT_OFFERED, NOT_OFFERED_CHECKS, PASSED, read_results
 from tests.support.live import serving

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from openslot.agents import audit, calls
-from openslot.agents.errors import CostKept
-from openslot.agents.models import Tier, ToolCall
-from openslot.agents.reactions import give_back
-from openslot.core.actor import SYSTEM
-from openslot.core.errors import Conflict, Internal
-from openslot.core.events import Change
-from openslot.core.work import Runtime, Work
+from openslot.doors.agents import calls
+from openslot.doors.agents.audit import operations as audit
+from openslot.doors.agents.errors import CostKept
+from openslot.doors.agents.models import Tier, ToolCall
+from openslot.doors.agents.reactions import give_back
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.errors import Conflict, Internal
+from openslot.platform.core.events import Change
+from openslot.platform.core.work import Runtime, Work
 from tests.agents.spending import call_of, clock, spent_and_reserved
 from tests.agents.support import probe
 from tests.support.clocks import MovingClock

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from openslot.core.work import Runtime
-from openslot.mcp.protocol import LARGEST_BATCH
+from openslot.doors.mcp.protocol import LARGEST_BATCH
+from openslot.platform.core.work import Runtime
 from tests.support.agent import PATH, TestAgent
 
 VERSION = "io.modelcontextprotocol/protocolVersion"

@@ -9,16 +9,16 @@ import pytest
 from msgspec import inspect
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.agents.calls import decide
-from openslot.agents.quoting import SHOWING_TYPED, TYPED, list_shapes, output_schema, typed_fields
-from openslot.agents.rules import PERSON
-from openslot.agents.tools import TOOLS
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Location, LocationKind, Question, QuestionKind
-from openslot.routing.listings import Listing
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType, Location, LocationKind, Question, QuestionKind
+from openslot.doors.agents.calls import decide
+from openslot.doors.agents.quoting import SHOWING_TYPED, TYPED, list_shapes, output_schema, typed_fields
+from openslot.doors.agents.rules import PERSON
+from openslot.doors.agents.tools import TOOLS
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
+from openslot.platform.routing.listings import Listing
 from tests.agents.conftest import Connect
 from tests.bookings.conftest import ELEVEN, TEN, clock, offer
 from tests.support.agent import TestAgent

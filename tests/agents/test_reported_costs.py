@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from openslot.agents import budget
-from openslot.agents.errors import BudgetExceeded
-from openslot.agents.tools.budget import check_global_budget
-from openslot.core.actor import SYSTEM
-from openslot.core.config import Settings
-from openslot.core.dollars import Dollars, DollarsByName
-from openslot.core.work import Runtime
+from openslot.doors.agents import budget
+from openslot.doors.agents.errors import BudgetExceeded
+from openslot.doors.agents.tools.budget import check_global_budget
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.dollars import Dollars, DollarsByName
+from openslot.platform.core.work import Runtime
 from tests.agents.spending import DOLLAR, EMAIL, NOON, call_of, clock, spend, spent_and_reserved, two_runtimes
 from tests.support.clocks import MovingClock
 

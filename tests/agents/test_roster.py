@@ -2,12 +2,12 @@
 
 import pytest
 
-from openslot.access import operations as access
-from openslot.access.models import AGENTS
-from openslot.agents.models import Level
-from openslot.agents.roster import READ_SCOPES, ROSTER, SCOPES, WRITE_SCOPES, with_implied
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.domains.access import operations as access
+from openslot.domains.access.models import AGENTS
+from openslot.doors.agents.models import Level
+from openslot.doors.agents.roster import READ_SCOPES, ROSTER, SCOPES, WRITE_SCOPES, with_implied
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 
 # Autonomy level, email level and categories, written by hand from the specification.
 SPECIFIED = {

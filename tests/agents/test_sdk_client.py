@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
-from openslot.agents.roster import ROSTER, with_implied
-from openslot.agents.tools import TOOLS
-from openslot.core.work import Runtime
+from openslot.doors.agents.roster import ROSTER, with_implied
+from openslot.doors.agents.tools import TOOLS
+from openslot.platform.core.work import Runtime
 from tests.support.agent import PATH, make_key
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.config import Settings
-from openslot.core.dollars import Dollars
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.config import Settings
+from openslot.platform.core.dollars import Dollars
+from openslot.platform.core.work import Runtime
 from tests.agents.conftest import Connect
 from tests.support.clocks import clock
 

@@ -9,16 +9,16 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User, UserWanted
-from openslot.agents import budget, operations
-from openslot.agents.models import Level
-from openslot.agents.schemas import input_schema
-from openslot.agents.tools import TOOLS
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Networks, Settings
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.people import operations as people
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.event_types.models import EventType
+from openslot.domains.people import operations as people
+from openslot.doors.agents import budget, operations
+from openslot.doors.agents.models import Level
+from openslot.doors.agents.schemas import input_schema
+from openslot.doors.agents.tools import TOOLS
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.work import Runtime
 from tests.agents.conftest import Connect
 from tests.agents.table import AGENTS, DOMAINS, LEVELS, SCOPES, TABLE, TIERS, Row
 from tests.bookings.conftest import Book, book, meeting

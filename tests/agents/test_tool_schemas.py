@@ -6,13 +6,13 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from openslot.agents.models import Tier
-from openslot.agents.registry import AgentTool, tool
-from openslot.agents.roster import ROSTER, with_implied
-from openslot.agents.schemas import input_schema
-from openslot.agents.tools import TOOLS
-from openslot.agents.tools.audit import AuditFindings
-from openslot.mcp.tools import schema_of
+from openslot.doors.agents.models import Tier
+from openslot.doors.agents.registry import AgentTool, tool
+from openslot.doors.agents.roster import ROSTER, with_implied
+from openslot.doors.agents.schemas import input_schema
+from openslot.doors.agents.tools import TOOLS
+from openslot.doors.agents.tools.audit import AuditFindings
+from openslot.doors.mcp.tools import schema_of
 from tests.agents.conftest import Connect
 from tests.support.agent import TestAgent
 

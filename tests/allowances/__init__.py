@@ -1,1 +1,1 @@
-"""Tests of openslot.allowances."""
+"""Tests of openslot.domains.allowances."""

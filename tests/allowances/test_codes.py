@@ -9,18 +9,19 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.access import email_codes, resets
-from openslot.accounts import sign_ups
-from openslot.accounts.models import User, UserWanted
-from openslot.allowances.errors import AllowanceUsed
-from openslot.allowances.models import CauseKind, Cost, CostCause, RefusedCost
-from openslot.allowances.operations import CLIENT_ADDRESS, REFUSED, list_refusals
-from openslot.allowances.rules import allow
 from openslot.app import create_app
-from openslot.core.actor import PUBLIC
-from openslot.core.config import Networks, Settings
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.access import email_codes
+from openslot.domains.access.resets import operations as resets
+from openslot.domains.accounts import sign_ups
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.allowances.errors import AllowanceUsed
+from openslot.domains.allowances.models import CauseKind, Cost, CostCause, RefusedCost
+from openslot.domains.allowances.operations import CLIENT_ADDRESS, REFUSED, list_refusals
+from openslot.domains.allowances.rules import allow
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import PUBLIC
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import TEN, offer
 from tests.bookings.email_codes import FORM, INVITEE, PAGE
 from tests.support.clocks import MovingClock

@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.allowances.models import Cost
-from openslot.allowances.operations import allow_here, find_account
-from openslot.allowances.rules import MEETINGS_READ
-from openslot.core.actor import SYSTEM
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.allowances.models import Cost
+from openslot.domains.allowances.operations import allow_here, find_account
+from openslot.domains.allowances.rules import MEETINGS_READ
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.clocks import MovingClock
 from tests.support.wait_list import book_day

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openslot.allowances.errors import lasting
-from openslot.allowances.models import CauseKind, Cost, CostCause
-from openslot.allowances.rules import KEPT, allow, find_free_part, find_mail_domain, find_network
+from openslot.domains.allowances.errors import lasting
+from openslot.domains.allowances.models import CauseKind, Cost, CostCause
+from openslot.domains.allowances.rules import KEPT, allow, find_free_part, find_mail_domain, find_network
 
 ACCOUNTS = st.builds(
     CostCause,

@@ -10,15 +10,15 @@ from hypothesis import settings as fuzzing
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.allowances import operations
-from openslot.allowances.errors import AllowanceUsed
-from openslot.allowances.models import CauseKind, Cost, CostCause, RefusedCost
-from openslot.allowances.operations import CLIENT_ADDRESS, causes_of, list_refusals, spend
-from openslot.core.actor import PUBLIC, SYSTEM, Actor, ActorKind
-from openslot.core.config import Settings
-from openslot.core.work import Runtime, Work
-from openslot.jobs.periodic import run_job
+from openslot.domains.accounts.models import User
+from openslot.domains.allowances import operations
+from openslot.domains.allowances.errors import AllowanceUsed
+from openslot.domains.allowances.models import CauseKind, Cost, CostCause, RefusedCost
+from openslot.domains.allowances.operations import CLIENT_ADDRESS, causes_of, list_refusals, spend
+from openslot.platform.core.actor import PUBLIC, SYSTEM, Actor, ActorKind
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime, Work
+from openslot.platform.jobs.periodic import run_job
 from openslot.runtime import open_runtime
 from tests.support.clocks import MovingClock
 from tests.support.forked import Forked
@@ -55,7 +55,7 @@ async def test_of_many_at_once_exactly_as_many_pass_as_are_allowed(runtime: Runt
 
 
 async def spend_in_a_process(url: str, data_dir: str, name: str) -> None:
-    from openslot.core.environment import load_settings
+    from openslot.platform.core.environment import load_settings
 
     settings = load_settings({"database_url": url, "data_dir": data_dir}, environ={})
     async with open_runtime(settings) as runtime:

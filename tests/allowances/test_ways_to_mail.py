@@ -13,27 +13,30 @@ import pytest
 from msgspec.structs import replace
 
 import openslot
-from openslot.access import email_codes, resets
-from openslot.access.address_changes import request_change
-from openslot.accounts import invitations, organizations, sign_ups
-from openslot.accounts.models import User, UserWanted
-from openslot.allowances.errors import AllowanceUsed
-from openslot.allowances.models import CauseKind, Cost, CostCause
-from openslot.allowances.operations import CLIENT_ADDRESS, allow_here, find_account, spend
-from openslot.availability.models import BySlug
-from openslot.bookings import operations as bookings
-from openslot.bookings import series
-from openslot.bookings.models import BookingRef, BookingWanted, Invitee
-from openslot.bookings.series_models import OnConflict, Recurrence
-from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM, Actor, ActorKind
-from openslot.core.config import Settings
-from openslot.core.work import Runtime, Work
-from openslot.event_types.models import EventType
-from openslot.integrations.mail.operations import mail_server
-from openslot.integrations.mail.reactions import SEND
-from openslot.people import operations as people
-from openslot.wait_list import operations as wait_list
-from openslot.wait_list.models import WaitListWanted
+from openslot.domains.access import email_codes
+from openslot.domains.access.address_changes import request_change
+from openslot.domains.access.resets import operations as resets
+from openslot.domains.accounts import sign_ups
+from openslot.domains.accounts.invitations import operations as invitations
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.allowances.errors import AllowanceUsed
+from openslot.domains.allowances.models import CauseKind, Cost, CostCause
+from openslot.domains.allowances.operations import CLIENT_ADDRESS, allow_here, find_account, spend
+from openslot.domains.availability.models import BySlug
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef, BookingWanted, Invitee
+from openslot.domains.bookings.series import operations as series
+from openslot.domains.bookings.series.models import OnConflict, Recurrence
+from openslot.domains.event_types.models import EventType
+from openslot.domains.mail.operations import mail_server
+from openslot.domains.mail.reactions import SEND
+from openslot.domains.people import operations as people
+from openslot.domains.wait_list import operations as wait_list
+from openslot.domains.wait_list.models import WaitListWanted
+from openslot.platform.core.actor import OPERATOR, PUBLIC, SYSTEM, Actor, ActorKind
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime, Work
 from openslot.wiring import WIRING
 from tests.bookings.conftest import offer
 from tests.support.passwords import PASSWORD
@@ -76,11 +79,11 @@ WAYS = {
     "agents.send_email": "of the operator",
 }
 TELLING = {
-    "bookings/operations.py": "spends",
-    "bookings/series.py": "spends",
-    "bookings/handovers.py": "spends",
-    "bookings/requests.py": "was spent when the time was asked for",
-    "bookings/pending.py": "was spent when the time was asked for",
+    "domains/bookings/operations.py": "spends",
+    "domains/bookings/series/operations.py": "spends",
+    "domains/bookings/handovers.py": "spends",
+    "domains/bookings/requests/operations.py": "was spent when the time was asked for",
+    "domains/bookings/pending.py": "was spent when the time was asked for",
 }
 """Where a verb tells of a booking that was made, moved or given to others, which its invitee and guests are mailed."""
 

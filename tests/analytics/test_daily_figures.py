@@ -9,10 +9,10 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from openslot.analytics import daily_store, platform
-from openslot.analytics.models import UtcDays
-from openslot.core.actor import SYSTEM
-from openslot.core.work import Runtime
+from openslot.domains.analytics import daily_store, platform
+from openslot.domains.analytics.models import UtcDays
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock, clock
 from tests.support.parts import LONG, how_many
 from tests.support.platform_facts import (

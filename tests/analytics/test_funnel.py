@@ -7,24 +7,24 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts import operations as accounts
-from openslot.accounts import sign_ups
-from openslot.accounts.models import User, UserWanted
-from openslot.analytics import funnel
-from openslot.analytics.funnel import read_funnel
-from openslot.analytics.models import FunnelStep
-from openslot.analytics.operations import KEPT_FOR, tidy_views
-from openslot.availability.models import BySlug
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingWanted, Invitee
-from openslot.core.actor import DEMO, OPERATOR, PUBLIC
-from openslot.core.config import Settings
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
 from openslot.demo.seed import seed
-from openslot.integrations.calendars.events import CalendarConnected
-from openslot.people import operations
-from openslot.people import operations as people
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts import sign_ups
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.analytics import funnel
+from openslot.domains.analytics.funnel import read_funnel
+from openslot.domains.analytics.models import FunnelStep
+from openslot.domains.analytics.operations import KEPT_FOR, tidy_views
+from openslot.domains.availability.models import BySlug
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingWanted, Invitee
+from openslot.domains.calendars.events import CalendarConnected
+from openslot.domains.people import operations
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import DEMO, OPERATOR, PUBLIC
+from openslot.platform.core.config import Settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.clocks import MONDAY, MovingClock, clock
 

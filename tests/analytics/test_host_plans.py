@@ -3,9 +3,9 @@
 import asyncpg
 import pytest
 
-from openslot.analytics.host_store import ALL_FIGURES, OVERVIEW
-from openslot.core.work import system_clock
 from openslot.demo.large import make_large
+from openslot.domains.analytics.host_store import ALL_FIGURES, OVERVIEW
+from openslot.platform.core.work import system_clock
 
 STATEMENTS = {
     "overview": (OVERVIEW, "'2026-03-10', '2026-03-16', '2026-03-09', 1, 2"),

@@ -9,16 +9,16 @@ import asyncpg
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.analytics import operations, store
-from openslot.analytics.models import PageView
-from openslot.analytics.operations import tidy_views
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.config import Settings
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
+from openslot.domains.accounts.models import User
+from openslot.domains.analytics import operations, store
+from openslot.domains.analytics.models import PageView
+from openslot.domains.analytics.operations import tidy_views
+from openslot.domains.event_types import operations as event_types
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.support.live import connect, serving
 
 BROWSER = {"user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0"}

@@ -2,11 +2,11 @@
 
 from datetime import UTC, date, datetime, timedelta
 
-from openslot.agents import budget
-from openslot.analytics import platform
-from openslot.analytics.models import UtcDays
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.domains.analytics import platform
+from openslot.domains.analytics.models import UtcDays
+from openslot.doors.agents import budget
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import clock
 
 __all__ = ["clock"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from openslot.analytics.rules import is_robot
-from openslot.core.sources import name_source
+from openslot.domains.analytics.rules import is_robot
+from openslot.platform.core.sources import name_source
 
 OWN = {"book.example", "127.0.0.1:8000"}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from openslot.core.config import Settings
+from openslot.platform.core.config import Settings
 from tests.assistants import support
 from tests.assistants.support import ConnectedAssistant
 from tests.support.clocks import clock

@@ -4,15 +4,16 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.access.models import AsksFirst
-from openslot.accounts.models import User
-from openslot.assistants import operations, reactions
-from openslot.assistants.activity import summarize
-from openslot.assistants.calls import BY_NAME
-from openslot.assistants.words import TOOLS
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.times import iso
-from openslot.core.work import Runtime
+from openslot.domains.access.models import AsksFirst
+from openslot.domains.accounts.models import User
+from openslot.doors.assistants import reactions
+from openslot.doors.assistants.activity import summarize
+from openslot.doors.assistants.calls.operations import BY_NAME
+from openslot.doors.assistants.words import TOOLS
+from openslot.doors.oauth import operations
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.times import iso
+from openslot.platform.core.work import Runtime
 from tests.assistants.support import ConnectedAssistant, connect
 from tests.support.clocks import MovingClock
 from tests.support.host import TEN

@@ -10,9 +10,9 @@ import httpx2
 import pytest
 from msgspec import Struct
 
-from openslot.accounts.models import User
-from openslot.core.config import Settings
-from openslot.core.work import Clock, Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Clock, Runtime
 from tests.assistants.support import get_code, read_tokens, redeem, register
 from tests.support.clocks import real_clock
 from tests.support.host import open_session

@@ -8,16 +8,17 @@ from uuid import UUID, uuid4
 import httpx2
 import pytest
 
-from openslot.access.models import AsksFirst
-from openslot.accounts.members import add_member
-from openslot.accounts.models import AssistantPolicy, User
-from openslot.accounts.organizations import add_organization, change_organization_settings
-from openslot.assistants import approvals, operations, reactions
-from openslot.assistants.calls import approve
-from openslot.assistants.errors import AssistantNotFound, CallDecided
-from openslot.core.actor import OPERATOR, SYSTEM, Actor, ActorKind
-from openslot.core.times import iso
-from openslot.core.work import Runtime
+from openslot.domains.access.models import AsksFirst
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import AssistantPolicy, User
+from openslot.domains.accounts.organizations.operations import add_organization, change_organization_settings
+from openslot.doors.assistants import approvals, reactions
+from openslot.doors.assistants.calls.operations import approve
+from openslot.doors.oauth import operations
+from openslot.doors.oauth.errors import AssistantNotFound, CallDecided
+from openslot.platform.core.actor import OPERATOR, SYSTEM, Actor, ActorKind
+from openslot.platform.core.times import iso
+from openslot.platform.core.work import Runtime
 from tests.assistants.support import ConnectedAssistant, connect, refresh
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off

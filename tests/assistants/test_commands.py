@@ -8,8 +8,8 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Clock, Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Clock, Runtime
 from tests.assistants.support import ALL, REDIRECT, call, connect, refresh, register
 from tests.support.clocks import real_clock
 from tests.support.command_line import Cli, Run

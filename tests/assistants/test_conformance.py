@@ -12,11 +12,11 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.assistants.calls import TOOLS
-from openslot.core.config import Settings
-from openslot.core.work import Clock, Runtime
+from openslot.domains.accounts.models import User
+from openslot.doors.assistants.calls.operations import TOOLS
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Clock, Runtime
 from tests.assistants.support import connect as connect_assistant
 from tests.assistants.support import decide, register
 from tests.support.clocks import real_clock

@@ -5,14 +5,14 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from openslot.access import operations as access
-from openslot.accounts.members import add_member
-from openslot.accounts.models import AssistantPolicy, User
-from openslot.accounts.organizations import add_organization, change_organization_settings
-from openslot.assistants.calls import TOOLS
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import AssistantPolicy, User
+from openslot.domains.accounts.organizations.operations import add_organization, change_organization_settings
+from openslot.domains.people import operations as people
+from openslot.doors.assistants.calls.operations import TOOLS
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.assistants.support import (
     ISSUER,
     REDIRECT,

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.assistants import operations
-from openslot.assistants.clients import get_client
-from openslot.assistants.errors import ClientDocumentUnavailable, InvalidClient
-from openslot.assistants.models import AssistantClient, ClientOrigin
-from openslot.core.actor import PUBLIC
-from openslot.core.outbound import Outbound
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.doors.oauth import operations
+from openslot.doors.oauth.clients import get_client
+from openslot.doors.oauth.errors import ClientDocumentUnavailable, InvalidClient
+from openslot.doors.oauth.models import AssistantClient, ClientOrigin
+from openslot.platform.core.actor import PUBLIC
+from openslot.platform.core.outbound import Outbound
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.hostile_urls import HOSTILE
 from tests.support.small_internet import HERE, THERE, Site, redirect, small_internet

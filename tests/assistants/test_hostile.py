@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from openslot.access.models import CredentialKind, new_key
 from openslot.app import create_app
-from openslot.assistants.rules import is_proven
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.domains.access.models import CredentialKind, new_key
+from openslot.doors.oauth.rules import is_proven
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.assistants.support import (
     ALL,
     CHALLENGE,
@@ -252,7 +252,7 @@ async def test_a_flood_of_registrations_keeps_nobody_out(
     member: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used, _ = await connect(member)
-    monkeypatch.setattr("openslot.assistants.clients.MAX_REGISTERED", 10)
+    monkeypatch.setattr("openslot.doors.oauth.clients.MAX_REGISTERED", 10)
     await runtime.pool.execute("delete from rate_log")
     made = []
     for _ in range(11):
@@ -270,7 +270,7 @@ async def test_registration_is_closed_while_all_that_have_registered_are_connect
     member: httpx2.AsyncClient, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await connect(member)
-    monkeypatch.setattr("openslot.assistants.clients.MAX_REGISTERED", 1)
+    monkeypatch.setattr("openslot.doors.oauth.clients.MAX_REGISTERED", 1)
     full = await member.post("/oauth/register", json={"redirect_uris": [REDIRECT]})
     await runtime.pool.execute("update assistant_grants set revoked_at = now()")
     again = await member.post("/oauth/register", json={"redirect_uris": [REDIRECT]})

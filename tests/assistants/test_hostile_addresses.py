@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openslot.assistants.rules import is_document_address, may_return_to, parse_redirect
+from openslot.doors.oauth.rules import is_document_address, may_return_to, parse_redirect
 from tests.assistants.support import (
     REDIRECT,
     ask,

@@ -6,9 +6,9 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.times import iso
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.times import iso
+from openslot.platform.core.work import Runtime
 from tests.assistants.support import ConnectedAssistant, connect
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off

@@ -3,10 +3,10 @@
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.i18n.languages import ENGLISH, LANGUAGES, Language
-from openslot.i18n.localization import get_catalog
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n.languages import ENGLISH, LANGUAGES, Language
+from openslot.platform.i18n.localization import get_catalog
 from tests.assistants.support import connect, refresh, register
 from tests.integrations.mail.conftest import messages, part
 from tests.support.clocks import MovingClock

@@ -2,10 +2,10 @@
 
 import httpx2
 
-from openslot.assistants import operations
-from openslot.assistants.clients import list_clients
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.work import Runtime
+from openslot.doors.oauth import operations
+from openslot.doors.oauth.clients import list_clients
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.work import Runtime
 from tests.assistants.support import call, connect, refresh, register
 from tests.support.clocks import MovingClock
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from playwright.async_api import Browser
 
 from openslot.app import create_app
-from openslot.core.config import Settings
+from openslot.platform.core.config import Settings
 from tests.assistants.support import LIST_TOOLS, REDIRECT, call, connect
 from tests.support.clocks import MovingClock
 from tests.support.live import connect as connect_to

@@ -2,9 +2,9 @@
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Location, LocationKind, Question, QuestionKind
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType, Location, LocationKind, Question, QuestionKind
+from openslot.platform.core.work import Runtime
 from tests.assistants.support import ConnectedAssistant
 from tests.bookings.conftest import offer
 from tests.support.quotes import ORDER, check_quoted, order

@@ -4,7 +4,7 @@ import asyncio
 
 import httpx2
 
-from openslot.core.work import Runtime
+from openslot.platform.core.work import Runtime
 from tests.assistants.support import call, connect, get_code, redeem, refresh, register
 
 ROUNDS = 10

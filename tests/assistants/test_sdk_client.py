@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.assistants.calls import TOOLS
-from openslot.core.work import Clock, Runtime
+from openslot.domains.accounts.models import User
+from openslot.doors.assistants.calls.operations import TOOLS
+from openslot.platform.core.work import Clock, Runtime
 from tests.assistants.support import decide, read_return
 from tests.support.clocks import real_clock
 from tests.support.host import open_session

@@ -5,8 +5,8 @@ from urllib.parse import quote
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Clock, Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Clock, Runtime
 from tests.assistants.support import VERIFIER, call, get_code, read_tokens, redeem, refresh, register
 from tests.support.clocks import real_clock
 from tests.support.host import open_session

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, TextIO
 import pytest
 from msgspec import Struct
 
-from openslot.access import operations as access
-from openslot.access.models import CredentialKind
-from openslot.accounts.members import add_member
-from openslot.accounts.models import AssistantPolicy, User
-from openslot.accounts.organizations import add_organization, change_organization_settings
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Clock, Runtime
-from openslot.people import operations as people
+from openslot.domains.access import operations as access
+from openslot.domains.access.models import CredentialKind
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import AssistantPolicy, User
+from openslot.domains.accounts.organizations.operations import add_organization, change_organization_settings
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Clock, Runtime
 from tests.assistants.support import LIST_TOOLS, call_of
 from tests.support.clocks import real_clock
 

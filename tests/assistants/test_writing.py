@@ -9,16 +9,16 @@ import httpx2
 import msgspec
 import pytest
 
-from openslot.accounts.models import User
-from openslot.assistants.calls import TOOLS
-from openslot.bookings.models import Booking
-from openslot.contacts import operations as contacts
-from openslot.contacts.schemas import ContactWanted
-from openslot.core.actor import OPERATOR, Actor
-from openslot.core.text import EmailAddress, Name
-from openslot.core.times import iso
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.models import Booking
+from openslot.domains.contacts import operations as contacts
+from openslot.domains.contacts.schemas import ContactWanted
+from openslot.domains.people import operations as people
+from openslot.doors.assistants.calls.operations import TOOLS
+from openslot.platform.core.actor import OPERATOR, Actor
+from openslot.platform.core.text import EmailAddress, Name
+from openslot.platform.core.times import iso
+from openslot.platform.core.work import Runtime
 from tests.assistants.support import ConnectedAssistant, connect
 from tests.support.clocks import MovingClock
 from tests.support.host import ELEVEN, TEN, TWELVE, Book

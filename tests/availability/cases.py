@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 import holidays
 import msgspec
 
-from openslot.availability.models import Busy, Claim, SlotInputs, Slots, Taken
-from openslot.availability.schemas import Slot, write_slots
-from openslot.event_types.models import (
+from openslot.domains.availability.models import Busy, Claim, SlotInputs, Slots, Taken
+from openslot.domains.availability.schemas import Slot, write_slots
+from openslot.domains.event_types.models import (
     BookingWindow,
     BusinessDaysWindow,
     EventType,
@@ -21,7 +21,14 @@ from openslot.event_types.models import (
     RangeWindow,
     RollingWindow,
 )
-from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, Schedule, TimeRange, WeeklyHours
+from openslot.domains.schedules.models import (
+    DateOverride,
+    HolidayCalendar,
+    OutOfOffice,
+    Schedule,
+    TimeRange,
+    WeeklyHours,
+)
 from tests.availability.oracle import DAY, EPOCH, Case, Minutes
 from tests.support.parts import LONG
 

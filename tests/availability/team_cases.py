@@ -5,18 +5,10 @@ from datetime import UTC, date, datetime, timedelta
 from random import Random
 from uuid import UUID
 
-from openslot.availability.models import (
-    Busy,
-    Claim,
-    GroupInputs,
-    HostInputs,
-    SlotInputs,
-    Taken,
-    TeamInputs,
-)
-from openslot.event_types.models import BookingWindow, BusinessDaysWindow, Limits, RangeWindow, RollingWindow
-from openslot.schedules.models import DateOverride, OutOfOffice, TimeRange
-from openslot.teams.models import Balance, Candidate, HostGroup, TeamRules, TeamSession
+from openslot.domains.availability.models import Busy, Claim, GroupInputs, HostInputs, SlotInputs, Taken, TeamInputs
+from openslot.domains.event_types.models import BookingWindow, BusinessDaysWindow, Limits, RangeWindow, RollingWindow
+from openslot.domains.schedules.models import DateOverride, OutOfOffice, TimeRange
+from openslot.domains.teams.models import Balance, Candidate, HostGroup, TeamRules, TeamSession
 from tests.availability.cases import (
     COUNTRY,
     ID,

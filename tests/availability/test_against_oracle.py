@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from openslot.availability import slots
-from openslot.availability.models import NO_START, Code, Days
-from openslot.availability.slots import RULES, judge, list_slots
+from openslot.domains.availability import slots
+from openslot.domains.availability.models import NO_START, Code, Days
+from openslot.domains.availability.slots import RULES, judge, list_slots
 from tests.availability.cases import (
     as_setting,
     check_each,

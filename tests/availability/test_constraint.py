@@ -5,9 +5,9 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 
 INSERT = """
 insert into claims (id, host_no, kind, starts_at, ends_at, during, active, created_at)

@@ -4,9 +4,9 @@ from datetime import date
 
 import pytest
 
-from openslot.availability.models import Days
-from openslot.availability.months import default_days, find_days_faults
-from openslot.core.times import get_zone
+from openslot.domains.availability.models import Days
+from openslot.domains.availability.months import default_days, find_days_faults
+from openslot.platform.core.times import get_zone
 from tests.availability.cases import at
 
 

@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from openslot.availability.models import Days, SlotInputs, Taken
-from openslot.availability.slots import list_slots, make_query
-from openslot.core.times import get_offsets, get_zone
-from openslot.event_types.models import RollingWindow
-from openslot.schedules.models import DateOverride, TimeRange
+from openslot.domains.availability.models import Days, SlotInputs, Taken
+from openslot.domains.availability.slots import list_slots, make_query
+from openslot.domains.event_types.models import RollingWindow
+from openslot.domains.schedules.models import DateOverride, TimeRange
+from openslot.platform.core.times import get_offsets, get_zone
 from tests.availability.cases import CLOSED_WEEK, at, make_event_type, make_schedule, show_slots
 from tests.availability.dst_cases import DstCase, list_cases, list_zones
 from tests.availability.transitions import BEGIN, END, Change, changes_by_zone, path_of, read_changes

@@ -2,7 +2,7 @@
 
 import httpx2
 
-from openslot.accounts.models import User
+from openslot.domains.accounts.models import User
 from tests.support.clocks import clock
 
 __all__ = ["clock"]

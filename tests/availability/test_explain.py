@@ -6,12 +6,12 @@ from zoneinfo import ZoneInfo
 import pytest
 from msgspec.structs import replace
 
-from openslot.availability.explain import explain_day, explain_start, explain_starts
-from openslot.availability.models import Busy, Claim, Code, Days, SlotInputs, Taken
-from openslot.availability.slots import judge, list_slots
-from openslot.core.times import at_second
-from openslot.event_types.models import Limits, RangeWindow, RollingWindow
-from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, TimeRange
+from openslot.domains.availability.explain import explain_day, explain_start, explain_starts
+from openslot.domains.availability.models import Busy, Claim, Code, Days, SlotInputs, Taken
+from openslot.domains.availability.slots import judge, list_slots
+from openslot.domains.event_types.models import Limits, RangeWindow, RollingWindow
+from openslot.domains.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, TimeRange
+from openslot.platform.core.times import at_second
 from tests.availability.cases import (
     as_setting,
     at,

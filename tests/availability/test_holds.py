@@ -12,20 +12,25 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.access.door import client_address, network_of
-from openslot.accounts.models import User
-from openslot.availability import claims
-from openslot.availability.claims import expire_holds
-from openslot.availability.errors import DayHoldLimitExceeded, HoldLimitExceeded, SlotRecentlyHeld, SlotUnavailable
-from openslot.availability.models import ById, ClaimKind, Hold
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
-from openslot.core.config import Networks
-from openslot.core.errors import RateLimited, Refusal
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Limits
+from openslot.domains.access.door import client_address, network_of
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.claims.operations import expire_holds
+from openslot.domains.availability.errors import (
+    DayHoldLimitExceeded,
+    HoldLimitExceeded,
+    SlotRecentlyHeld,
+    SlotUnavailable,
+)
+from openslot.domains.availability.models import ById, ClaimKind, Hold
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef, BookingWanted, Invitee
+from openslot.domains.event_types.models import EventType, Limits
+from openslot.platform.core.actor import OPERATOR, PUBLIC, SYSTEM
+from openslot.platform.core.config import Networks
+from openslot.platform.core.errors import RateLimited, Refusal
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import clock, offer
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.races import find_disorder

@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from openslot.availability.grid import Interval, invert, merge, pick_starts, subtract
-from openslot.core.times import FOREVER
+from openslot.domains.availability.grid import Interval, invert, merge, pick_starts, subtract
+from openslot.platform.core.times import FOREVER
 
 CASES = 300
 

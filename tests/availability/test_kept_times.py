@@ -8,13 +8,13 @@ from random import Random
 import asyncpg
 import pytest
 
-from openslot.availability import operations as availability
-from openslot.availability.models import ById
-from openslot.availability.team_listing import ENTRY_BYTES, KEPT, KeptBits, KeptTimes
-from openslot.availability.team_store import HOSTS_WITHOUT, tidy_changes
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.availability import operations as availability
+from openslot.domains.availability.models import ById
+from openslot.domains.availability.team_listing import ENTRY_BYTES, KEPT, KeptBits, KeptTimes
+from openslot.domains.availability.team_store import HOSTS_WITHOUT, tidy_changes
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.founding import FoundedTeam, add_event_type, found_team, pick_of
 from tests.support.host import clock, settings

@@ -4,11 +4,11 @@ from datetime import date, datetime
 
 import pytest
 
-from openslot.availability.models import Days, SlotInputs, Taken
-from openslot.availability.slots import list_slots
-from openslot.core.times import find_zone, get_zone
-from openslot.event_types.models import Limits, RollingWindow
-from openslot.schedules.models import TimeRange
+from openslot.domains.availability.models import Days, SlotInputs, Taken
+from openslot.domains.availability.slots import list_slots
+from openslot.domains.event_types.models import Limits, RollingWindow
+from openslot.domains.schedules.models import TimeRange
+from openslot.platform.core.times import find_zone, get_zone
 from tests.availability.cases import at, every_day, make_event_type, make_schedule, second, show_slots
 
 

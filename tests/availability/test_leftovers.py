@@ -7,10 +7,10 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.jobs.periodic import run_job
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.periodic import run_job
 from openslot.wiring import WIRING
 from tests.bookings.conftest import ELEVEN, TEN, meeting, offer, settings
 from tests.support.bookings import hold_publicly, public_body

@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from openslot.availability.models import Days, Slots
-from openslot.availability.months import begin_month, days_to_read, end_month, nearest, split_months
+from openslot.domains.availability.models import Days, Slots
+from openslot.domains.availability.months import begin_month, days_to_read, end_month, nearest, split_months
 
 TODAY = date(2026, 12, 20)
 

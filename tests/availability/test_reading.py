@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import asyncpg
 
-from openslot.accounts.models import User
-from openslot.availability.models import Busy, BySlug, SlotContext
-from openslot.availability.slots import judge
-from openslot.availability.store import find_setting
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import Busy, BySlug, SlotContext
+from openslot.domains.availability.slots import judge
+from openslot.domains.availability.store import find_setting
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 
 START = datetime(2026, 3, 18, 12, tzinfo=UTC)
 HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)

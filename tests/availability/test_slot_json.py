@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import fields
 
-from openslot.availability.api import list_slots
-from openslot.availability.models import Slots
-from openslot.availability.schemas import OpenSlots, Slot, WrittenSlots, write_slots
-from openslot.core.times import get_zone
-from openslot.http.handlers import read_handler
-from openslot.routing import find_declaration
+from openslot.domains.availability.api import list_slots
+from openslot.domains.availability.models import Slots
+from openslot.domains.availability.schemas import OpenSlots, Slot, WrittenSlots, write_slots
+from openslot.doors.http.handlers import read_handler
+from openslot.platform.core.times import get_zone
+from openslot.platform.routing import find_declaration
 from tests.availability.cases import ZONES, days_of_change, second, show_slots
 from tests.support.parts import how_many
 

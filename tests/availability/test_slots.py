@@ -5,11 +5,11 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.availability.models import Busy, Claim, Code, Days, SlotInputs, Taken
-from openslot.availability.slots import judge, list_slots
-from openslot.core.times import get_zone
-from openslot.event_types.models import BusinessDaysWindow, EventType, Limits, RangeWindow, RollingWindow
-from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, Schedule, TimeRange
+from openslot.domains.availability.models import Busy, Claim, Code, Days, SlotInputs, Taken
+from openslot.domains.availability.slots import judge, list_slots
+from openslot.domains.event_types.models import BusinessDaysWindow, EventType, Limits, RangeWindow, RollingWindow
+from openslot.domains.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, Schedule, TimeRange
+from openslot.platform.core.times import get_zone
 from tests.availability.cases import CLOSED_WEEK, WORKING_WEEK, at, every_day, make_event_type, make_schedule, second
 
 MONDAY = date(2026, 3, 2)  # New York is five hours behind UTC

@@ -12,25 +12,25 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import UserWanted
-from openslot.availability import operations as availability
-from openslot.availability.errors import SlotUnavailable
-from openslot.availability.models import ById
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingWanted, Invitee
-from openslot.core import reading
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.config import Settings
-from openslot.core.connecting import connect
-from openslot.core.db import ConnectionPool, Db
-from openslot.core.migrate import migrate
-from openslot.core.times import at_second
-from openslot.core.work import Runtime, Work
-from openslot.doctor.database import _look_at_standby
-from openslot.doctor.finding import FindingState
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
-from openslot.people import operations as people
+from openslot.domains.accounts.models import UserWanted
+from openslot.domains.availability import operations as availability
+from openslot.domains.availability.errors import SlotUnavailable
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingWanted, Invitee
+from openslot.domains.doctor.database import _look_at_standby
+from openslot.domains.doctor.finding import FindingState
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.domains.people import operations as people
+from openslot.platform.core import reading
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.config import Settings
+from openslot.platform.core.connecting import connect
+from openslot.platform.core.db import ConnectionPool, Db
+from openslot.platform.core.migrate import migrate
+from openslot.platform.core.times import at_second
+from openslot.platform.core.work import Runtime, Work
 from openslot.runtime import open_runtime
 from tests.support.black_holes import black_hole, relayed, socket_of, with_servers
 from tests.support.standby import with_standby

@@ -9,20 +9,20 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.availability import operations as availability
-from openslot.availability.models import ByBooking, ById, ByPage, BySlug, ByTeamPage, Code, EventTypeRef
-from openslot.availability.store import find_setting
-from openslot.availability.team_slots import judge_hosts, judge_team
-from openslot.core.actor import OPERATOR
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types.errors import EventTypeNotFound
-from openslot.event_types.models import EventType
-from openslot.teams import ledger
-from openslot.teams import operations as teams
-from openslot.teams.choice import choose
-from openslot.teams.models import AssignmentReason, Balance, ChoiceAsked, GroupWanted
+from openslot.domains.accounts.models import User
+from openslot.domains.availability import operations as availability
+from openslot.domains.availability.models import ByBooking, ById, ByPage, BySlug, ByTeamPage, Code, EventTypeRef
+from openslot.domains.availability.store import find_setting
+from openslot.domains.availability.team_slots import judge_hosts, judge_team
+from openslot.domains.event_types.errors import EventTypeNotFound
+from openslot.domains.event_types.models import EventType
+from openslot.domains.teams import operations as teams
+from openslot.domains.teams.choice import choose
+from openslot.domains.teams.ledger import operations as ledger
+from openslot.domains.teams.models import AssignmentReason, Balance, ChoiceAsked, GroupWanted
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MONDAY
 from tests.support.founding import FoundedTeam, add_event_type, found_team, no_rules, pick_of
 from tests.support.host import clock, settings

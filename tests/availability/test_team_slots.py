@@ -10,11 +10,18 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from openslot.availability import team_groups
-from openslot.availability.explain import explain_day, explain_start
-from openslot.availability.models import Code, Days
-from openslot.availability.team_groups import HostsWanted, can_fill, count_at_least, fill, find_fillable, keep_most
-from openslot.availability.team_slots import judge_team, list_team_slots, list_team_taken
+from openslot.domains.availability import team_groups
+from openslot.domains.availability.explain import explain_day, explain_start
+from openslot.domains.availability.models import Code, Days
+from openslot.domains.availability.team_groups import (
+    HostsWanted,
+    can_fill,
+    count_at_least,
+    fill,
+    find_fillable,
+    keep_most,
+)
+from openslot.domains.availability.team_slots import judge_team, list_team_slots, list_team_taken
 from tests.availability.cases import second
 from tests.availability.team_cases import as_team
 from tests.availability.team_oracle import HostCase, Member, TeamCase, can_serve

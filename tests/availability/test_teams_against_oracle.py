@@ -11,12 +11,12 @@ from zoneinfo import ZoneInfo
 import pytest
 from msgspec.structs import replace as change
 
-from openslot.availability import team_listing, team_store
-from openslot.availability.explain import explain_day, explain_start
-from openslot.availability.models import Code, Days, SlotContext, SlotInputs
-from openslot.availability.team_slots import get_team, judge_hosts, judge_team, list_free_hosts, list_team_slots
-from openslot.core.db import Db
-from openslot.schedules.models import Schedule
+from openslot.domains.availability import team_listing, team_store
+from openslot.domains.availability.explain import explain_day, explain_start
+from openslot.domains.availability.models import Code, Days, SlotContext, SlotInputs
+from openslot.domains.availability.team_slots import get_team, judge_hosts, judge_team, list_free_hosts, list_team_slots
+from openslot.domains.schedules.models import Schedule
+from openslot.platform.core.db import Db
 from tests.availability.team_cases import as_team, draw_team_case
 from tests.availability.team_oracle import TeamCase, consult_team
 from tests.support.parts import LONG, how_many, is_daily

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise, product
 from zoneinfo import ZoneInfo, available_timezones
 
-from openslot.availability.slots import repeat_weekly
+from openslot.domains.availability.slots import repeat_weekly
 from tests.availability.transitions import BEGIN, END, Change, changes_by_zone
 
 WEEKS, WEEK, MINUTE = 4, 7 * 86_400, 60

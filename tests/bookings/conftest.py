@@ -7,13 +7,13 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
-from openslot.schedules import operations as schedules
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.domains.schedules import operations as schedules
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import clock
 
 __all__ = ["clock"]

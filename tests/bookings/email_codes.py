@@ -5,9 +5,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, RollingWindow
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType, RollingWindow
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import TEN, offer
 
 EMAIL = "jonas@okafor.example"

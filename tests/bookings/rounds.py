@@ -13,27 +13,27 @@ import httpx2
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.accounts import organizations
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Organization, User, UserWanted
-from openslot.accounts.plans import Plan
-from openslot.availability import claims
-from openslot.availability.models import ById, Hold
-from openslot.bookings import operations as bookings
-from openslot.bookings import series
-from openslot.bookings.models import Booking, BookingWanted, Invitee
-from openslot.bookings.series_models import Recurrence
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.errors import Refusal
-from openslot.core.ids import new_id
-from openslot.core.times import iso
-from openslot.core.work import Runtime
-from openslot.event_types import links
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType, HostLink, Limits, RollingWindow
-from openslot.http.errors import status_of
-from openslot.people import operations as people
-from openslot.schedules import operations as schedules
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Organization, User, UserWanted
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.models import ById, Hold
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingWanted, Invitee
+from openslot.domains.bookings.series import operations as series
+from openslot.domains.bookings.series.models import Recurrence
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.links import operations as links
+from openslot.domains.event_types.models import EventType, HostLink, Limits, RollingWindow
+from openslot.domains.people import operations as people
+from openslot.domains.schedules import operations as schedules
+from openslot.doors.http.errors import status_of
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.times import iso
+from openslot.platform.core.work import Runtime
 from tests.support.races import find_disorder, find_over_limit
 from tests.support.wait_list import MINUTES, ask_to_wait, book_day, cancel_day, find_wait_list_faults, wait_for
 

@@ -3,14 +3,14 @@
 from datetime import datetime
 from typing import Any
 
-from openslot.availability import claims
-from openslot.availability.models import ById, Hold
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingWanted, Invitee
-from openslot.core.actor import PUBLIC
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.models import ById, Hold
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingWanted, Invitee
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import PUBLIC
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MONDAY
 
 AT = MONDAY.replace(hour=10)

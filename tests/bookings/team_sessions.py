@@ -6,12 +6,12 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef
-from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MONDAY
 from tests.support.teams import HostedTeam
 

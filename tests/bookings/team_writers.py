@@ -9,22 +9,23 @@ from uuid import UUID
 import httpx2
 from msgspec import Struct
 
-from openslot.accounts import members
-from openslot.accounts.models import User
-from openslot.availability.claims import expire_holds
-from openslot.availability.models import Hold
-from openslot.bookings import handovers, requests
-from openslot.bookings.links import manage_token
-from openslot.bookings.models import Booking, BookingRef
-from openslot.bookings.series_models import BookedSeries
-from openslot.core.actor import OPERATOR, SYSTEM, Actor, ActorKind, EffectAttempt
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, RollingWindow
-from openslot.people import deletions, departures, team_leavers
-from openslot.people import operations as people
-from openslot.people import store as people_store
-from openslot.teams import operations as teams
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.claims.operations import expire_holds
+from openslot.domains.availability.models import Hold
+from openslot.domains.bookings import handovers
+from openslot.domains.bookings.links import manage_token
+from openslot.domains.bookings.models import Booking, BookingRef
+from openslot.domains.bookings.requests import operations as requests
+from openslot.domains.bookings.series.models import BookedSeries
+from openslot.domains.event_types.models import EventType, RollingWindow
+from openslot.domains.people import deletions, departures, team_leavers
+from openslot.domains.people import operations as people
+from openslot.domains.people import store as people_store
+from openslot.domains.teams import operations as teams
+from openslot.platform.core.actor import OPERATOR, SYSTEM, Actor, ActorKind, EffectAttempt
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.support.effects import run_attempt
 from tests.support.races import iso, workday
 from tests.support.teams import HostedTeam, book_team, book_weeks, hold_team, offer, open_team

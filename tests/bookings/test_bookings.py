@@ -5,10 +5,10 @@ import json
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Limits, Money, Question, QuestionKind, ShowIf
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType, Limits, Money, Question, QuestionKind, ShowIf
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import ELEVEN, TEN, Book, offer, read, slots
 from tests.support.clocks import MovingClock
 

@@ -5,11 +5,11 @@ from uuid import UUID
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import LEFT, BookingRef
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import LEFT, BookingRef
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import ELEVEN, TEN, Book, offer, read, slots
 from tests.support.clocks import MovingClock
 

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from openslot.accounts.models import User
-from openslot.bookings import conferences
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef
-from openslot.core.actor import PUBLIC, EffectAttempt
-from openslot.core.config import Settings
-from openslot.core.errors import Refusal
-from openslot.core.work import Clock, Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings import conferences
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import PUBLIC, EffectAttempt
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.work import Clock, Runtime
 from openslot.runtime import open_runtime
 from tests.bookings.conftest import offer
 from tests.bookings.support import book

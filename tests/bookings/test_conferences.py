@@ -8,19 +8,19 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.availability.models import ById
-from openslot.bookings import conferences, pending
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee, Payment, Status
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.config import Settings
-from openslot.core.errors import Invalid
-from openslot.core.revivals import revive_effects
-from openslot.core.work import Clock, Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType, Location, LocationKind, Money
-from openslot.event_types.ports import ConferenceFault, ConferenceRefused
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings import conferences, pending
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef, BookingWanted, Invitee, Payment, Status
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType, Location, LocationKind, Money
+from openslot.domains.event_types.ports import ConferenceFault, ConferenceRefused
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.revivals import revive_effects
+from openslot.platform.core.work import Clock, Runtime
 from openslot.runtime import open_runtime
 from tests.bookings.conftest import ELEVEN, TEN, offer
 from tests.bookings.support import AT, LATER, book

@@ -12,19 +12,19 @@ import asyncpg
 import httpx2
 import pytest
 
-from openslot.accounts.models import User, UserWanted
-from openslot.availability.errors import SlotUnavailable
-from openslot.availability.models import BySlug
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef, BookingWanted, Invitee, Status
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Refusal
-from openslot.core.migrate import NO_TRANSACTION, known_migrations, migrate
-from openslot.core.moments import Span
-from openslot.core.work import Runtime
 from openslot.demo.large import make_large
-from openslot.event_types.models import EventType
-from openslot.people import operations as people
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.availability.errors import SlotUnavailable
+from openslot.domains.availability.models import BySlug
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef, BookingWanted, Invitee, Status
+from openslot.domains.event_types.models import EventType
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.migrate import NO_TRANSACTION, known_migrations, migrate
+from openslot.platform.core.moments import Span
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import Book
 
 KEPT = "select host_id, status, bookings from booking_counts where bookings <> 0 order by 1, 2"

@@ -7,19 +7,19 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.availability import claims
-from openslot.availability.errors import SlotUnavailable
-from openslot.availability.models import ById, Hold
-from openslot.bookings import operations as bookings
-from openslot.bookings.links import manage_token
-from openslot.bookings.models import Booking, BookingRef
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.errors import Invalid
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType, Limits
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.errors import SlotUnavailable
+from openslot.domains.availability.models import ById, Hold
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.links import manage_token
+from openslot.domains.bookings.models import Booking, BookingRef
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType, Limits
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import TEN, offer
 from tests.bookings.support import AT, LATER
 from tests.bookings.support import book as book_one

@@ -7,19 +7,19 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.access.email_codes import try_code
-from openslot.access.jobs import ACCESS_JOBS
-from openslot.accounts.models import User
-from openslot.availability.models import ById
-from openslot.bookings import email_proofs
-from openslot.bookings import operations as bookings
-from openslot.bookings.errors import EmailVerificationRequired
-from openslot.bookings.models import BookingWanted, EmailProof, Invitee
-from openslot.core.actor import PUBLIC
-from openslot.core.errors import Refusal
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Limits
-from openslot.jobs.periodic import run_job
+from openslot.domains.access.email_codes import try_code
+from openslot.domains.access.jobs import ACCESS_JOBS
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings import email_proofs
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.errors import EmailVerificationRequired
+from openslot.domains.bookings.models import BookingWanted, EmailProof, Invitee
+from openslot.domains.event_types.models import EventType, Limits
+from openslot.platform.core.actor import PUBLIC
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.periodic import run_job
 from tests.bookings.conftest import ELEVEN, offer
 from tests.bookings.email_codes import BOOKED, EMAIL, FINE, INVALID, REQUIRED, ask, proven, tell
 from tests.bookings.support import AT

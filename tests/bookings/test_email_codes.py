@@ -6,14 +6,14 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.access.email_codes import read_code as parse_code
-from openslot.accounts.models import User
-from openslot.availability.models import ById
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, Actor, ActorKind
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.access.email_codes import read_code as parse_code
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingWanted, Invitee
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import OPERATOR, Actor, ActorKind
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import ELEVEN, TEN, offer
 from tests.bookings.email_codes import BOOKED, EMAIL, FINE, FORM, INVITEE, PAGE, REQUIRED, ask, proven, tell
 from tests.bookings.support import AT, hold

@@ -5,10 +5,10 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.access.email_codes import HOUR, MAX_TO_RECIPIENT, PAUSE, find_wait, send_code, try_code
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.access.email_codes import HOUR, MAX_TO_RECIPIENT, PAUSE, find_wait, send_code, try_code
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.bookings.email_codes import EMAIL, FINE, FORM, PAGE, ask, proven, tell
 from tests.support.clocks import MONDAY, MovingClock

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as fuzzing
 from hypothesis import strategies as st
 
-from openslot.event_types.models import EventType
+from openslot.domains.event_types.models import EventType
 from tests.bookings.conftest import Book
 from tests.support.hangs import within_a_second
 from tests.support.parts import LONG, how_many

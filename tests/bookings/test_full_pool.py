@@ -5,9 +5,9 @@ import asyncio
 from msgspec.structs import replace
 
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.work import Work
-from openslot.routing import post
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Work
+from openslot.platform.routing import post
 from tests.support.live import connect, serving
 
 

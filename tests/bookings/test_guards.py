@@ -9,23 +9,24 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.members import add_member
-from openslot.accounts.models import User
-from openslot.accounts.organizations import add_organization, get_organization
-from openslot.accounts.plans import Plan
-from openslot.accounts.store import HOSTS
-from openslot.availability import claim_store, claims
-from openslot.availability.claims import expire_holds
-from openslot.availability.errors import HoldNotFound, SlotUnavailable
-from openslot.availability.models import ByBooking, ById
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
-from openslot.core.work import Runtime, Work
-from openslot.event_types import operations as event_types
-from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound
-from openslot.event_types.models import EventType
-from openslot.people import operations as people
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations.operations import add_organization, get_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.accounts.store import HOSTS
+from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.claims import store as claim_store
+from openslot.domains.availability.claims.operations import expire_holds
+from openslot.domains.availability.errors import HoldNotFound, SlotUnavailable
+from openslot.domains.availability.models import ByBooking, ById
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef, BookingWanted, Invitee
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.errors import EventTypeChanged, EventTypeNotFound
+from openslot.domains.event_types.models import EventType
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR, PUBLIC, SYSTEM
+from openslot.platform.core.work import Runtime, Work
 from tests.bookings.conftest import offer
 from tests.bookings.support import AT, LATER, book, hold
 from tests.support.clocks import MONDAY, MovingClock

@@ -2,10 +2,10 @@
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.flags.models import FlagKey
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.work import Runtime
+from openslot.platform.flags.models import FlagKey
 from tests.bookings.conftest import TEN
 from tests.support.flags import SWITCHED, switch
 

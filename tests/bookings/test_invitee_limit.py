@@ -6,15 +6,15 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.availability.models import ById
-from openslot.bookings import operations as bookings
-from openslot.bookings.errors import InviteeLimitReached
-from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC, Actor
-from openslot.core.errors import Refusal
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Limits
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.errors import InviteeLimitReached
+from openslot.domains.bookings.models import Booking, BookingRef, BookingWanted, Invitee
+from openslot.domains.event_types.models import EventType, Limits
+from openslot.platform.core.actor import OPERATOR, PUBLIC, Actor
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import ELEVEN, TEN, offer
 from tests.bookings.support import AT, LATER
 from tests.support.clocks import MovingClock

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.config import Settings
-from openslot.core.environment import load_settings
-from openslot.core.log import set_up_logging
-from openslot.core.work import Clock, Runtime, Work, system_clock
-from openslot.event_types.ports import LinkWanted
-from openslot.jobs.worker import run_worker
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.ports import LinkWanted
+from openslot.platform.core.config import Settings
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.log import set_up_logging
+from openslot.platform.core.work import Clock, Runtime, Work, system_clock
+from openslot.platform.jobs.worker import run_worker
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.bookings.conftest import offer

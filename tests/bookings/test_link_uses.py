@@ -10,21 +10,22 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.availability.models import ById
-from openslot.bookings import operations as bookings
-from openslot.bookings import requests
-from openslot.bookings.models import BookingRef
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.errors import Invalid
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types import link_store, links
-from openslot.event_types import operations as event_types
-from openslot.event_types.errors import LinkNotFound, LinkUsedUp, TooManyLinks
-from openslot.event_types.link_rules import MAX_OPEN
-from openslot.event_types.models import BookingLink, EventType, HostLink
-from openslot.jobs.periodic import run_job
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.bookings.requests import operations as requests
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.errors import LinkNotFound, LinkUsedUp, TooManyLinks
+from openslot.domains.event_types.links import operations as links
+from openslot.domains.event_types.links import store as link_store
+from openslot.domains.event_types.links.rules import MAX_OPEN
+from openslot.domains.event_types.models import BookingLink, EventType, HostLink
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.periodic import run_job
 from tests.bookings.conftest import ELEVEN, TEN, offer
 from tests.bookings.support import AT, LATER, book
 from tests.support.bookings import hold_publicly, public_body

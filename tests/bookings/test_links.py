@@ -5,11 +5,11 @@ import string
 import httpx2
 import pytest
 
-from openslot.bookings.errors import BookingNotFound
-from openslot.bookings.links import manage_token, read_manage_token
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.bookings.errors import BookingNotFound
+from openslot.domains.bookings.links import manage_token, read_manage_token
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.support.bookings import public_body
 
 LETTERS = string.ascii_letters + string.digits + "-_"

@@ -6,16 +6,16 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef
-from openslot.bookings.words import format_place
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.locations import WantedLocation
-from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.bookings.words import format_place
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.locations import WantedLocation
+from openslot.domains.event_types.models import EventType, Location, LocationAsks, LocationKind
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import TEN, offer
 from tests.bookings.support import LATER, book
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.availability.models import ByPage
-from openslot.availability.operations import list_open
-from openslot.bookings.models import Booking, BookingWanted, Invitee
-from openslot.bookings.operations import create_booking, list_without_time
-from openslot.core.actor import PUBLIC
-from openslot.core.ids import new_id
-from openslot.core.times import at_second
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import ByPage
+from openslot.domains.availability.operations import list_open
+from openslot.domains.bookings.models import Booking, BookingWanted, Invitee
+from openslot.domains.bookings.operations import create_booking, list_without_time
+from openslot.platform.core.actor import PUBLIC
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.times import at_second
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 
 

@@ -6,14 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.bookings import operations as bookings
-from openslot.bookings.errors import BookingAlreadyCancelled, BookingNotFound, BookingNotStarted
-from openslot.bookings.models import Booking, BookingRef, Status
-from openslot.contacts import operations as contacts
-from openslot.core.actor import Actor, ActorKind
-from openslot.core.errors import Refusal
-from openslot.core.work import Runtime, Work
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.errors import BookingAlreadyCancelled, BookingNotFound, BookingNotStarted
+from openslot.domains.bookings.models import Booking, BookingRef, Status
+from openslot.domains.contacts import operations as contacts
+from openslot.platform.core.actor import Actor, ActorKind
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.work import Runtime, Work
 from tests.support.clocks import MovingClock
 from tests.support.host import ELEVEN, TEN, Book, book, clock, settings, stranger, user
 

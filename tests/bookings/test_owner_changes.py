@@ -8,18 +8,20 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.availability.models import ById
-from openslot.bookings import handovers, queries, requests, series
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
-from openslot.core.work import Runtime, Work
-from openslot.event_types import operations as event_types
-from openslot.event_types.errors import EventTypeChanged
-from openslot.event_types.models import EventType
-from openslot.people import team_leavers
-from openslot.teams import operations as teams
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings import handovers, queries
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef, BookingWanted, Invitee
+from openslot.domains.bookings.requests import operations as requests
+from openslot.domains.bookings.series import operations as series
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.errors import EventTypeChanged
+from openslot.domains.event_types.models import EventType
+from openslot.domains.people import team_leavers
+from openslot.domains.teams import operations as teams
+from openslot.platform.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
+from openslot.platform.core.work import Runtime, Work
 from tests.support.clocks import MONDAY, clock
 from tests.support.locks import until_waiting
 from tests.support.races import find_disorder

@@ -11,12 +11,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef
-from openslot.core.actor import PUBLIC
-from openslot.core.config import Settings
-from openslot.core.errors import Refusal
-from openslot.core.work import Runtime
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef
+from openslot.platform.core.actor import PUBLIC
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.work import Runtime
 from tests.bookings import rounds, writers
 from tests.bookings.rounds import PARTS, WEEKS, Need, Round, Writer, find_faults, meet, prepare
 from tests.bookings.writers import (

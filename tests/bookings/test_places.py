@@ -3,10 +3,10 @@
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types.models import Location, LocationKind
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import Location, LocationKind
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.bookings import public_body
 from tests.support.private_tokens import get_private_token

@@ -6,15 +6,15 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.availability.claims import expire_holds
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.config import Networks, Settings
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.claims.operations import expire_holds
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import ELEVEN, TEN, Book, offer
 from tests.support.bookings import hold_publicly, public_body
 from tests.support.clocks import MovingClock

@@ -11,11 +11,11 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from openslot.access import operations as access
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import User
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.agent import TestAgent, make_key
 from tests.support.clocks import real_clock as clock

@@ -8,18 +8,18 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.bookings import requests
-from openslot.bookings.errors import RequestNotFound, RequestNotOpen
-from openslot.bookings.models import BookingRef, RequestState, Status
-from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.errors import EventTypeInUse
-from openslot.event_types.models import EventType, Location, LocationKind, Money
-from openslot.jobs.periodic import run_job
-from openslot.people import operations as people
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.errors import RequestNotFound, RequestNotOpen
+from openslot.domains.bookings.models import BookingRef, RequestState, Status
+from openslot.domains.bookings.requests import operations as requests
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.errors import EventTypeInUse
+from openslot.domains.event_types.models import EventType, Location, LocationKind, Money
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.periodic import run_job
 from tests.bookings.conftest import offer, slots
 from tests.support.bookings import public_body
 from tests.support.clocks import MovingClock

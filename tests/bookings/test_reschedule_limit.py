@@ -7,11 +7,11 @@ from datetime import datetime
 import httpx2
 import pytest
 
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef
-from openslot.core.actor import Actor, ActorKind
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import Actor, ActorKind
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import TEN, Book
 from tests.support.bookings import public_body
 from tests.support.clocks import MovingClock

@@ -7,20 +7,20 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.availability.models import ById
-from openslot.bookings import series
-from openslot.bookings.errors import BookingNotFound, InviteeLimitReached, SeriesUnavailable
-from openslot.bookings.models import BookingRef, BookingWanted, Invitee
-from openslot.bookings.series_models import BookedSeries, OnConflict, Recurrence
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.config import Settings
-from openslot.core.errors import Invalid
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types import links
-from openslot.event_types.models import EventType, Limits, Money, RollingWindow
-from openslot.schedules import operations as schedules
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings.errors import BookingNotFound, InviteeLimitReached, SeriesUnavailable
+from openslot.domains.bookings.models import BookingRef, BookingWanted, Invitee
+from openslot.domains.bookings.series import operations as series
+from openslot.domains.bookings.series.models import BookedSeries, OnConflict, Recurrence
+from openslot.domains.event_types.links import operations as links
+from openslot.domains.event_types.models import EventType, Limits, Money, RollingWindow
+from openslot.domains.schedules import operations as schedules
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import TEN, Book, offer, read
 from tests.bookings.support import AT
 from tests.support.clocks import MovingClock

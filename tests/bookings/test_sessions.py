@@ -7,14 +7,14 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.availability.errors import SlotUnavailable
-from openslot.bookings.models import BookingRef
-from openslot.bookings.operations import reschedule_booking
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.errors import SlotUnavailable
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.bookings.operations import reschedule_booking
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import TEN, offer, slots
 from tests.bookings.support import AT, LATER, book, hold
 from tests.support.clocks import MovingClock

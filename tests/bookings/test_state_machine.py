@@ -13,36 +13,37 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from hypothesis.strategies import booleans, integers, sampled_from
 from msgspec.structs import replace
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Organization, User, UserWanted
-from openslot.accounts.organizations import add_organization
-from openslot.allowances.errors import AllowanceUsed
-from openslot.availability import claims
-from openslot.availability.claims import expire_holds
-from openslot.availability.errors import DayHoldLimitExceeded, HoldNotFound
-from openslot.availability.models import ById, Hold
-from openslot.availability.operations import list_open
-from openslot.bookings import operations as bookings
-from openslot.bookings import requests, series
-from openslot.bookings.errors import InviteeLimitReached
-from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
-from openslot.bookings.series_models import BookedSeries, OnConflict, Recurrence
-from openslot.contacts.operations import delete_contact
-from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM, Actor
-from openslot.core.config import Settings
-from openslot.core.errors import Refusal
-from openslot.core.ids import new_id
-from openslot.core.times import at_second
-from openslot.core.work import Runtime, Work
-from openslot.event_types import links
-from openslot.event_types import operations as event_types
-from openslot.event_types.errors import LinkRevoked
-from openslot.event_types.models import EventType, HostLink, Limits
-from openslot.people import operations as people
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Organization, User, UserWanted
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.allowances.errors import AllowanceUsed
+from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.claims.operations import expire_holds
+from openslot.domains.availability.errors import DayHoldLimitExceeded, HoldNotFound
+from openslot.domains.availability.models import ById, Hold
+from openslot.domains.availability.operations import list_open
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.errors import InviteeLimitReached
+from openslot.domains.bookings.models import Booking, BookingRef, BookingWanted, Invitee
+from openslot.domains.bookings.requests import operations as requests
+from openslot.domains.bookings.series import operations as series
+from openslot.domains.bookings.series.models import BookedSeries, OnConflict, Recurrence
+from openslot.domains.contacts.operations import delete_contact
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.errors import LinkRevoked
+from openslot.domains.event_types.links import operations as links
+from openslot.domains.event_types.models import EventType, HostLink, Limits
+from openslot.domains.people import operations as people
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.wait_list import operations as wait_list
+from openslot.platform.core.actor import OPERATOR, PUBLIC, SYSTEM, Actor
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.times import at_second
+from openslot.platform.core.work import Runtime, Work
 from openslot.runtime import open_runtime
-from openslot.schedules import operations as schedules
-from openslot.wait_list import operations as wait_list
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.parts import LONG, how_many

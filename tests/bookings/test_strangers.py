@@ -8,17 +8,17 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.allowances.errors import AllowanceUsed
-from openslot.allowances.operations import CLIENT_ADDRESS
-from openslot.availability.models import BySlug
-from openslot.bookings import operations as bookings
-from openslot.bookings import series
-from openslot.bookings.models import Booking, BookingRef, BookingWanted, EmailProof, Invitee
-from openslot.bookings.series_models import OnConflict, Recurrence
-from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
-from openslot.core.work import Runtime, Work
-from openslot.event_types.models import EventType
+from openslot.domains.accounts.models import User
+from openslot.domains.allowances.errors import AllowanceUsed
+from openslot.domains.allowances.operations import CLIENT_ADDRESS
+from openslot.domains.availability.models import BySlug
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef, BookingWanted, EmailProof, Invitee
+from openslot.domains.bookings.series import operations as series
+from openslot.domains.bookings.series.models import OnConflict, Recurrence
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
+from openslot.platform.core.work import Runtime, Work
 from tests.support.wait_list import book_day, offer_day, wait_for
 
 NINE = datetime(2026, 3, 16, 9, 0, tzinfo=UTC)

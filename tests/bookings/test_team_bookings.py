@@ -9,16 +9,16 @@ import pytest
 from asyncpg.connection import LoggedQuery
 from msgspec.structs import replace
 
-from openslot.accounts.store import lock_host, update_left
-from openslot.availability import claims
-from openslot.availability.errors import DayHoldLimitExceeded, HoldNotFound, SlotUnavailable
-from openslot.availability.models import ById
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef, BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types.models import Limits
+from openslot.domains.accounts.store import lock_host, update_left
+from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.errors import DayHoldLimitExceeded, HoldNotFound, SlotUnavailable
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef, BookingWanted, Invitee
+from openslot.domains.event_types.models import Limits
+from openslot.platform.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.races import find_disorder
 from tests.support.teams import book_alone, book_team, hold_team, list_credits, list_hosts, offer, open_team

@@ -4,18 +4,18 @@ from uuid import UUID
 
 import pytest
 
-from openslot.accounts.members import remove_member
-from openslot.accounts.models import User
-from openslot.availability import claims
-from openslot.bookings import handovers
-from openslot.bookings import operations as bookings
-from openslot.bookings.errors import BookingNotFound, HostNotFree, NoOtherHost
-from openslot.bookings.models import Booking, BookingRef, Status
-from openslot.core.actor import OPERATOR, Actor, ActorKind
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.i18n import recall
-from openslot.people import operations as people
+from openslot.domains.accounts.members.operations import remove_member
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.claims import operations as claims
+from openslot.domains.bookings import handovers
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.errors import BookingNotFound, HostNotFree, NoOtherHost
+from openslot.domains.bookings.models import Booking, BookingRef, Status
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR, Actor, ActorKind
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n import recall
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.races import find_disorder
 from tests.support.teams import HostedTeam, book_alone, book_team, list_credits, list_hosts, open_account, open_team

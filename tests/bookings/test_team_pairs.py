@@ -12,10 +12,10 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from openslot.core.config import Settings
-from openslot.core.errors import Refusal
-from openslot.core.work import Runtime
-from openslot.http.errors import status_of
+from openslot.doors.http.errors import status_of
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.work import Runtime
 from tests.bookings.team_writers import (
     WINDOW,
     WRITERS,

@@ -7,23 +7,24 @@ from uuid import UUID
 
 import pytest
 
-from openslot.accounts.members import add_member
-from openslot.accounts.models import User
-from openslot.accounts.store import lock_leavers
-from openslot.availability.errors import SlotUnavailable
-from openslot.bookings import handovers, requests
-from openslot.bookings import operations as bookings
-from openslot.bookings.errors import BookingNotFound, RequestNotFound, RequestNotOpen, RescheduleByHostOnly
-from openslot.bookings.models import Booking, BookingRef, BookingRequest, RequestState, Status
-from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.jobs.periodic import run_job
-from openslot.people import operations as people
-from openslot.people import team_leavers
-from openslot.teams import hosting
-from openslot.teams import operations as teams
-from openslot.teams.replay import replay
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.store import lock_leavers
+from openslot.domains.availability.errors import SlotUnavailable
+from openslot.domains.bookings import handovers
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.errors import BookingNotFound, RequestNotFound, RequestNotOpen, RescheduleByHostOnly
+from openslot.domains.bookings.models import Booking, BookingRef, BookingRequest, RequestState, Status
+from openslot.domains.bookings.requests import operations as requests
+from openslot.domains.people import operations as people
+from openslot.domains.people import team_leavers
+from openslot.domains.teams import hosting
+from openslot.domains.teams import operations as teams
+from openslot.domains.teams.replay import replay
+from openslot.platform.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.periodic import run_job
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.effects import work_off
 from tests.support.locks import until_waiting

@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from openslot.availability.errors import SlotUnavailable
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.work import Runtime
-from openslot.teams.models import Balance
-from openslot.teams.replay import replay
+from openslot.domains.availability.errors import SlotUnavailable
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.teams.models import Balance
+from openslot.domains.teams.replay import replay
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MONDAY
 from tests.support.races import find_disorder
 from tests.support.teams import HostedTeam, book_alone, book_team, hold_team, list_hosts, open_team

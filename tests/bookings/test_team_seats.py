@@ -4,11 +4,11 @@ from uuid import UUID
 
 import pytest
 
-from openslot.availability import claims
-from openslot.availability.errors import HoldNotFound, SlotUnavailable
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.work import Runtime
-from openslot.teams.replay import replay
+from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.errors import HoldNotFound, SlotUnavailable
+from openslot.domains.teams.replay import replay
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.work import Runtime
 from tests.bookings.team_sessions import AT, LATER, cancel, count_claims, edit, reschedule
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.races import find_disorder

@@ -7,19 +7,20 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.bookings import handovers, series
-from openslot.bookings import operations as bookings
-from openslot.bookings.errors import SeriesUnavailable
-from openslot.bookings.models import Booking, BookingRef, Status
-from openslot.bookings.series_models import BookedSeries, OnConflict
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.event_types.models import RollingWindow
-from openslot.people import operations as people
-from openslot.teams.choice import BOOKING
-from openslot.teams.models import Balance
-from openslot.teams.replay import replay
+from openslot.domains.bookings import handovers
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.errors import SeriesUnavailable
+from openslot.domains.bookings.models import Booking, BookingRef, Status
+from openslot.domains.bookings.series import operations as series
+from openslot.domains.bookings.series.models import BookedSeries, OnConflict
+from openslot.domains.event_types.models import RollingWindow
+from openslot.domains.people import operations as people
+from openslot.domains.teams.choice import BOOKING
+from openslot.domains.teams.models import Balance
+from openslot.domains.teams.replay import replay
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.races import find_disorder
 from tests.support.teams import (

@@ -6,20 +6,20 @@ from uuid import UUID
 
 import pytest
 
-from openslot.accounts.store import lock_host
-from openslot.availability import claims
-from openslot.availability.errors import SlotUnavailable
-from openslot.availability.models import ById
-from openslot.availability.operations import explain, list_open
-from openslot.bookings import handovers
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef, BookingWanted, Invitee, Status
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.db import Db
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Limits
-from openslot.people import operations as people
+from openslot.domains.accounts.store import lock_host
+from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.errors import SlotUnavailable
+from openslot.domains.availability.models import ById
+from openslot.domains.availability.operations import explain, list_open
+from openslot.domains.bookings import handovers
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef, BookingWanted, Invitee, Status
+from openslot.domains.event_types.models import EventType, Limits
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.db import Db
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.bookings.team_sessions import AT, LATER, cancel, count_claims, edit, reschedule
 from tests.support.clocks import MovingClock
 from tests.support.races import find_disorder

@@ -4,18 +4,18 @@ import random
 
 from msgspec.structs import replace
 
-from openslot.accounts.store import lock_host
-from openslot.availability.claims import expire_holds
-from openslot.bookings import requests
-from openslot.bookings.links import manage_token
-from openslot.bookings.models import BookingRef
-from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM, EffectAttempt
-from openslot.core.times import iso
-from openslot.event_types import links
-from openslot.event_types import operations as event_types
-from openslot.people import operations as people
-from openslot.wait_list import operations as wait_list
-from openslot.wait_list.rules import HANDING_ON
+from openslot.domains.accounts.store import lock_host
+from openslot.domains.availability.claims.operations import expire_holds
+from openslot.domains.bookings.links import manage_token
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.bookings.requests import operations as requests
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.links import operations as links
+from openslot.domains.people import operations as people
+from openslot.domains.wait_list import operations as wait_list
+from openslot.domains.wait_list.rules import HANDING_ON
+from openslot.platform.core.actor import OPERATOR, PUBLIC, SYSTEM, EffectAttempt
+from openslot.platform.core.times import iso
 from tests.bookings.rounds import WEEK, WEEKS, Need, Round, Writer
 from tests.support.effects import run_attempt
 from tests.support.wait_list import hand_out, take_offer

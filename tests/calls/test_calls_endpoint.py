@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 import httpx2
 import pytest
 
-from openslot.access import operations as access
-from openslot.accounts.models import User
-from openslot.calls.models import CallDirection, CallStatus, Ending
-from openslot.calls.operations import record_call
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import User
+from openslot.domains.calls.models import CallDirection, CallStatus, Ending
+from openslot.domains.calls.operations import record_call
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.openapi import DESCRIPTION
 
 PATH = "/api/v1/calls"

@@ -9,12 +9,12 @@ from uuid import UUID
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.calls.models import Call, CallDirection, CallStatus, Ending, merge
-from openslot.calls.operations import list_finished_calls, record_call
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.calls.models import Call, CallDirection, CallStatus, Ending, merge
+from openslot.domains.calls.operations import list_finished_calls, record_call
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
 
 NOON = datetime(2026, 3, 16, 12, 0, tzinfo=UTC)
 ID = UUID("018f0000-0000-7000-8000-000000000001")

@@ -10,18 +10,18 @@ import asyncpg
 import msgspec
 import pytest
 
-from openslot.accounts.models import User, UserWanted
-from openslot.backups.archive import Backup, read_backup
-from openslot.backups.create import count_rows, create_backup
-from openslot.backups.restore import Restored, restore_backup
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.embedded import start_server, stop_server
-from openslot.core.environment import load_settings
-from openslot.core.log import set_up_logging
-from openslot.core.work import Runtime
-from openslot.jobs.worker import run_worker
-from openslot.people import operations as people
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.people import operations as people
+from openslot.platform.backups.archive import Backup, read_backup
+from openslot.platform.backups.create import count_rows, create_backup
+from openslot.platform.backups.restore import Restored, restore_backup
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.embedded import start_server, stop_server
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.log import set_up_logging
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.worker import run_worker
 from openslot.runtime import open_runtime
 from tests.cli.copies import make_copy
 from tests.support.databases import EMPTY, STRATEGIES, TEMPLATE, database_at, new_database

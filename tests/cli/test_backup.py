@@ -11,16 +11,16 @@ import asyncpg
 import msgspec
 import pytest
 
-from openslot.backups.archive import DUMP, MANIFEST, Backup, Manifest, checksum_of, read_backup, write_archive
-from openslot.backups.create import create_backup
-from openslot.backups.programs import ServerKind, address, get_program
-from openslot.backups.restore import check_known
-from openslot.backups.signature import sign
-from openslot.core.config import Settings
-from openslot.core.errors import StartupError
-from openslot.core.migrate import checksum, former_migrations
-from openslot.core.secrets import KEY_FILE, SealBroken, load_secrets, rotate_key_file
-from openslot.core.work import Runtime
+from openslot.platform.backups.archive import DUMP, MANIFEST, Backup, Manifest, checksum_of, read_backup, write_archive
+from openslot.platform.backups.create import create_backup
+from openslot.platform.backups.programs import ServerKind, address, get_program
+from openslot.platform.backups.restore import check_known
+from openslot.platform.backups.signature import sign
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.migrate import checksum, former_migrations
+from openslot.platform.core.secrets import KEY_FILE, SealBroken, load_secrets, rotate_key_file
+from openslot.platform.core.work import Runtime
 from tests.cli.conftest import SECRET, begin_anew, restored, rows_of
 from tests.support.databases import TEMPLATE
 from tests.support.installation import Installation, installed

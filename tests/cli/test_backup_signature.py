@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from openslot.backups.archive import DUMP, KEY, Backup, Manifest, opened_dump, read_backup, write_archive
-from openslot.backups.signature import PURPOSE, sign
-from openslot.core.config import Settings
-from openslot.core.errors import StartupError
-from openslot.core.ids import Signer
-from openslot.core.secrets import KEY_FILE, new_key
+from openslot.platform.backups.archive import DUMP, KEY, Backup, Manifest, opened_dump, read_backup, write_archive
+from openslot.platform.backups.signature import PURPOSE, sign
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.ids import Signer
+from openslot.platform.core.secrets import KEY_FILE, new_key
 from tests.cli.conftest import restored, rows_of
 
 pytestmark = pytest.mark.own_database

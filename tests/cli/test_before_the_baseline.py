@@ -6,10 +6,10 @@ import asyncpg
 import msgspec
 import pytest
 
-from openslot.backups.archive import Backup
-from openslot.backups.restore import check_known
-from openslot.core.errors import StartupError
-from openslot.core.migrate import LEDGER, known_migrations, migrate
+from openslot.platform.backups.archive import Backup
+from openslot.platform.backups.restore import check_known
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.migrate import LEDGER, known_migrations, migrate
 from tests.cli.support import sentence
 from tests.support.databases import EMPTY, new_database
 from tests.support.installation import Installation

@@ -10,14 +10,14 @@ from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from openslot.accounts.models import User
 from openslot.cli.commands import COMMANDS, GROUPS, app
-from openslot.core.config import Settings
-from openslot.core.effects import plan_effect
-from openslot.core.errors import StartupError
-from openslot.core.events import make_each
-from openslot.core.secrets import KEY_FILE, read_key_file
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.config import Settings
+from openslot.platform.core.effects import plan_effect
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.events import make_each
+from openslot.platform.core.secrets import KEY_FILE, read_key_file
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 
 

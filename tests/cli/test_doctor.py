@@ -8,24 +8,15 @@ import asyncpg
 import msgspec
 import pytest
 
-from openslot.accounts.models import User
-from openslot.availability.models import ByPage
-from openslot.availability.operations import list_open
-from openslot.backups.archive import private_file
-from openslot.bookings.models import BookingWanted, Invitee
-from openslot.bookings.operations import create_booking
 from openslot.cli.doctor import examine
-from openslot.core.actor import PUBLIC
-from openslot.core.build import describe_version
-from openslot.core.config import Settings
-from openslot.core.environment import load_settings
-from openslot.core.ids import new_id
-from openslot.core.secrets import KEY_FILE, load_secrets
-from openslot.core.times import at_second
-from openslot.core.work import Runtime
-from openslot.doctor.database import look_at_database
-from openslot.doctor.finding import Finding, FindingState
-from openslot.doctor.machine import (
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import ByPage
+from openslot.domains.availability.operations import list_open
+from openslot.domains.bookings.models import BookingWanted, Invitee
+from openslot.domains.bookings.operations import create_booking
+from openslot.domains.doctor.database import look_at_database
+from openslot.domains.doctor.finding import Finding, FindingState
+from openslot.domains.doctor.machine import (
     find_unknown_variables,
     look_at_address,
     look_at_backups,
@@ -36,8 +27,17 @@ from openslot.doctor.machine import (
     look_at_proxies,
     look_at_space,
 )
-from openslot.integrations.mail.ports import MailDeferred
-from openslot.integrations.mail.smtp import SmtpMailer
+from openslot.domains.mail.ports import MailDeferred
+from openslot.platform.backups.archive import private_file
+from openslot.platform.core.actor import PUBLIC
+from openslot.platform.core.build import describe_version
+from openslot.platform.core.config import Settings
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.secrets import KEY_FILE, load_secrets
+from openslot.platform.core.times import at_second
+from openslot.platform.core.work import Runtime
+from openslot.vendors.smtp import SmtpMailer
 from openslot.wiring import WIRING
 from tests.support.founding import add_event_type, found_team
 
@@ -189,7 +189,7 @@ def test_backups_of_a_database_elsewhere_are_made_there_but_not_those_of_a_key_t
 
 
 async def test_a_week_without_a_backup_is_noticed(settings: Settings) -> None:
-    from openslot.backups.create import create_backup
+    from openslot.platform.backups.create import create_backup
 
     assert look_at_backups(settings, now=NOW).fix == "openslot backup create"
     _, manifest = await create_backup(settings, None)

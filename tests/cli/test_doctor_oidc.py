@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core.config import Settings
-from openslot.core.environment import load_settings
-from openslot.core.errors import StartupError
-from openslot.core.work import system_clock
-from openslot.doctor.finding import FindingState
-from openslot.doctor.machine import look_at_oidc
+from openslot.domains.doctor.finding import FindingState
+from openslot.domains.doctor.machine import look_at_oidc
+from openslot.platform.core.config import Settings
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.work import system_clock
 from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, providing
 
 GIVEN = {"oidc_client_id": CLIENT_ID, "oidc_client_secret": CLIENT_SECRET}

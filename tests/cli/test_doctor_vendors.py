@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core.config import Settings
-from openslot.core.environment import load_settings
-from openslot.core.errors import StartupError
-from openslot.core.work import system_clock
-from openslot.doctor.finding import Finding, FindingState
-from openslot.doctor.machine import look_at_client
-from openslot.integrations.oauth.models import OAuthVendor
+from openslot.domains.doctor.finding import Finding, FindingState
+from openslot.domains.doctor.machine import look_at_client
+from openslot.domains.oauth.models import OAuthVendor
+from openslot.platform.core.config import Settings
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.work import system_clock
 from tests.support import fake_microsoft
 from tests.support.fake_google import CLIENT_ID, CLIENT_SECRET, serving
 

@@ -13,8 +13,8 @@ import asyncpg
 import psutil
 import pytest
 
-from openslot.core.config import Settings
-from openslot.core.embedded import (
+from openslot.platform.core.config import Settings
+from openslot.platform.core.embedded import (
     SYSTEM_USER,
     find_server,
     keep_server,
@@ -23,7 +23,7 @@ from openslot.core.embedded import (
     start_server,
     stop_server,
 )
-from openslot.core.errors import StartupError
+from openslot.platform.core.errors import StartupError
 from openslot.processes.environment import database
 from tests.support.installation import Installation
 

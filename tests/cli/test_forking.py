@@ -11,8 +11,8 @@ from typing import Any
 import psutil
 import pytest
 
-from openslot.core.embedded import has_owner
-from openslot.core.environment import load_settings
+from openslot.platform.core.embedded import has_owner
+from openslot.platform.core.environment import load_settings
 from openslot.processes.exits import leave_on_signals
 from openslot.processes.forks import FORK
 from openslot.processes.supervisor import Supervisor

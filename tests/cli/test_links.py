@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.errors import Invalid
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types.errors import EventTypeNotFound, LinkNotFound
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.errors import EventTypeNotFound, LinkNotFound
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.clocks import clock
 from tests.support.command_line import Cli

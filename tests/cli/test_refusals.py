@@ -7,8 +7,8 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from openslot.core.build import describe_version
-from openslot.core.secrets import ACCESS, KEY_FILE, RESTORE, read_key_file
+from openslot.platform.core.build import describe_version
+from openslot.platform.core.secrets import ACCESS, KEY_FILE, RESTORE, read_key_file
 from tests.cli import stub_postgres
 from tests.cli.support import sentence
 from tests.support.databases import EMPTY, database_at, new_database

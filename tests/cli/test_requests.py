@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.bookings.errors import RequestNotFound, RequestNotOpen
-from openslot.core.errors import Invalid
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.errors import RequestNotFound, RequestNotOpen
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.bookings.support import AT, LATER, book
 from tests.support.clocks import clock

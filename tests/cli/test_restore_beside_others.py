@@ -6,14 +6,14 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from openslot.backups.archive import Backup
-from openslot.backups.programs import ServerKind
-from openslot.backups.restore import load_dump
-from openslot.core.config import Settings
-from openslot.core.errors import StartupError
-from openslot.core.inventory import read_inventory
-from openslot.core.migrate import checksum, known_migrations
-from openslot.core.secrets import KEY_FILE
+from openslot.platform.backups.archive import Backup
+from openslot.platform.backups.programs import ServerKind
+from openslot.platform.backups.restore import load_dump
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.inventory import read_inventory
+from openslot.platform.core.migrate import checksum, known_migrations
+from openslot.platform.core.secrets import KEY_FILE
 from tests.cli.conftest import begin_anew, restored, rows_of
 from tests.support.databases import TEMPLATE
 from tests.support.installation import Installation, ended, installed, interrupt

@@ -8,9 +8,9 @@ import asyncpg
 import pytest
 from standardwebhooks import Webhook
 
-from openslot.core.embedded import find_server
-from openslot.core.sealing import CLOSED
-from openslot.core.secrets import KEY_FILE, Secrets, read_key_file
+from openslot.platform.core.embedded import find_server
+from openslot.platform.core.sealing import CLOSED
+from openslot.platform.core.secrets import KEY_FILE, Secrets, read_key_file
 from openslot.wiring import SEALED
 from tests.cli.support import sentence
 from tests.support.installation import Installation, ended, interrupt

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from openslot.core.embedded import cluster, find_server
+from openslot.platform.core.embedded import cluster, find_server
 from tests.support.forked import openslot
 from tests.support.installation import Installation, ended, installed, interrupt
 from tests.support.wait import wait_until

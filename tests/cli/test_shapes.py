@@ -11,11 +11,11 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from openslot.cli.commands import COMMANDS, GROUPS, app
-from openslot.core.config import Settings
-from openslot.core.errors import StartupError
-from openslot.core.ids import new_id
-from openslot.core.migrate import known_migrations
-from openslot.core.secrets import load_secrets
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.migrate import known_migrations
+from openslot.platform.core.secrets import load_secrets
 from tests.support.command_line import Run
 from tests.support.databases import database_at
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from openslot.accounts.errors import OrganizationNotFound, UserNotFound
-from openslot.accounts.models import User
-from openslot.core.errors import Invalid
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.teams import errors
+from openslot.domains.accounts.errors import OrganizationNotFound, UserNotFound
+from openslot.domains.accounts.models import User
+from openslot.domains.teams import errors
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.support.command_line import Cli
 from tests.support.founding import FoundedTeam, found_team
 

@@ -5,12 +5,12 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.teams import ledger
-from openslot.teams.choice import choose
-from openslot.teams.models import AssignmentReason, ChoiceAsked
+from openslot.domains.teams.choice import choose
+from openslot.domains.teams.ledger import operations as ledger
+from openslot.domains.teams.models import AssignmentReason, ChoiceAsked
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
 from tests.support.command_line import Cli, Run
 from tests.support.founding import FoundedTeam, add_event_type, found_team
 

@@ -8,15 +8,15 @@ import httpx2
 import msgspec
 import pytest
 
-from openslot.access import operations as access
-from openslot.accounts.models import User
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef
-from openslot.core.actor import OPERATOR
-from openslot.core.text import describe_checked
-from openslot.core.work import Runtime
-from openslot.crm.rules import describe_person
-from openslot.integrations.crm.hubspot import HubSpotOptions
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.crm.rules import describe_person
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.text import describe_checked
+from openslot.platform.core.work import Runtime
+from openslot.vendors.hubspot.vendor import HubSpotOptions
 from tests.agents.tools.conftest import BY_NAME, Run, run
 from tests.assistants.conftest import assistant
 from tests.assistants.support import ConnectedAssistant

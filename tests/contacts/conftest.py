@@ -8,17 +8,17 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from openslot.access import operations as access
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.plans import Plan
-from openslot.contacts import operations
-from openslot.contacts.models import Contact
-from openslot.contacts.schemas import ContactWanted
-from openslot.core.actor import OPERATOR
-from openslot.core.ids import new_id
-from openslot.core.text import EmailAddress, Name
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.contacts import operations
+from openslot.domains.contacts.models import Contact
+from openslot.domains.contacts.schemas import ContactWanted
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.text import EmailAddress, Name
+from openslot.platform.core.work import Runtime
 
 Add = Callable[..., Awaitable[Contact]]
 Book = Callable[..., Awaitable[UUID]]

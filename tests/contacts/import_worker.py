@@ -10,15 +10,15 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.contacts import imports
-from openslot.contacts.reactions import import_next_lines
-from openslot.core import effects
-from openslot.core.environment import load_settings
-from openslot.core.events import Effect
-from openslot.core.log import set_up_logging
-from openslot.core.work import Outcome, Reaction, Work
-from openslot.jobs import worker
-from openslot.jobs.worker import run_worker
+from openslot.domains.contacts.imports import operations as imports
+from openslot.domains.contacts.reactions import import_next_lines
+from openslot.platform.core import effects
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.events import Effect
+from openslot.platform.core.log import set_up_logging
+from openslot.platform.core.work import Outcome, Reaction, Work
+from openslot.platform.jobs import worker
+from openslot.platform.jobs.worker import run_worker
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 

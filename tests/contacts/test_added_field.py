@@ -33,11 +33,11 @@ def copy(tmp_path: Path) -> Path:
     for name in ("openslot", "tests", "docs"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    models = tmp_path / "openslot/contacts/models.py"
+    models = tmp_path / "openslot/domains/contacts/models.py"
     before, found, after = models.read_text().partition(BEFORE)
     assert found
     models.write_text(f"{before}{DECLARED}{found}{after}")
-    migration = tmp_path / "openslot/migrations/9000_job_title.sql"
+    migration = tmp_path / "openslot/platform/migrations/9000_job_title.sql"
     migration.write_text("alter table contacts add column job_title text;")
     return tmp_path
 

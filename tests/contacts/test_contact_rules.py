@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from openslot.contacts.fields import find_phone
-from openslot.contacts.schemas import ContactChanges, ContactWanted, check_fields
-from openslot.core.errors import Invalid
+from openslot.domains.contacts.fields import find_phone
+from openslot.domains.contacts.schemas import ContactChanges, ContactWanted, check_fields
+from openslot.platform.core.errors import Invalid
 
 
 def kept(**given: Any) -> dict[str, Any]:

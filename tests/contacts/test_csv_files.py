@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openslot.contacts import csv_files
-from openslot.contacts.csv_files import (
+from openslot.domains.contacts.imports import csv_files
+from openslot.domains.contacts.imports.csv_files import (
     COLUMN_NAMES,
     MAX_BYTES,
     MAX_CELLS,
@@ -21,11 +21,11 @@ from openslot.contacts.csv_files import (
     read_file,
     write_cell,
 )
-from openslot.contacts.import_models import LineFault
-from openslot.contacts.models import CONTACT_FIELDS
-from openslot.core.errors import Invalid
-from openslot.i18n.languages import LANGUAGES, Locale
-from openslot.i18n.localization import localize
+from openslot.domains.contacts.imports.models import LineFault
+from openslot.domains.contacts.models import CONTACT_FIELDS
+from openslot.platform.core.errors import Invalid
+from openslot.platform.i18n.languages import LANGUAGES, Locale
+from openslot.platform.i18n.localization import localize
 from tests.support.hangs import within_a_second
 from tests.support.some import some_cases
 

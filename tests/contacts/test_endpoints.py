@@ -4,8 +4,8 @@ import json
 from datetime import datetime
 from typing import Any
 
-from openslot.accounts.models import User
-from openslot.core.ids import new_id
+from openslot.domains.accounts.models import User
+from openslot.platform.core.ids import new_id
 from tests.contacts.conftest import Add, Book, Events, Rest
 
 NOOR = {

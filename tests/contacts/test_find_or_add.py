@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.contacts import operations
-from openslot.contacts.errors import ContactEmailAlreadyExists
-from openslot.contacts.models import Contact
-from openslot.contacts.schemas import ContactChanges, ContactWanted
-from openslot.core.actor import OPERATOR
-from openslot.core.text import EmailAddress, Name
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.contacts import operations
+from openslot.domains.contacts.errors import ContactEmailAlreadyExists
+from openslot.domains.contacts.models import Contact
+from openslot.domains.contacts.schemas import ContactChanges, ContactWanted
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.text import EmailAddress, Name
+from openslot.platform.core.work import Runtime
 from tests.contacts.conftest import Add, Events
 
 EMAIL = "noor@haddad.example"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openslot.contacts.models import cover, fold, fold_contact
+from openslot.domains.contacts.models import cover, fold, fold_contact
 
 
 @pytest.mark.parametrize(

@@ -7,17 +7,17 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from openslot.accounts.models import User
-from openslot.contacts import imports
-from openslot.contacts import operations as contacts
-from openslot.contacts.errors import ImportAlreadyStarted, ImportLimitExceeded, ImportNotFound
-from openslot.contacts.import_models import ImportState, LineFault
-from openslot.contacts.reactions import tidy_imports
-from openslot.contacts.schemas import ContactWanted
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.errors import Invalid
-from openslot.core.text import EmailAddress, Name
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.contacts import operations as contacts
+from openslot.domains.contacts.errors import ImportAlreadyStarted, ImportLimitExceeded, ImportNotFound
+from openslot.domains.contacts.imports import operations as imports
+from openslot.domains.contacts.imports.models import ImportState, LineFault
+from openslot.domains.contacts.reactions import tidy_imports
+from openslot.domains.contacts.schemas import ContactWanted
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.text import EmailAddress, Name
+from openslot.platform.core.work import Runtime
 from tests.contacts.conftest import Add, Events
 from tests.support.contact_imports import (
     SKIP,

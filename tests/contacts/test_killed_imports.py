@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.contacts.import_models import ImportState
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.contacts.imports.models import ImportState
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.contacts import import_worker
 from tests.contacts.conftest import Events
 from tests.contacts.import_worker import BATCH, BATCHES_BEFORE_DEATH, Death

@@ -1,7 +1,7 @@
 """The meetings of a contact: what counts, what is shown, and what stays when the contact is gone."""
 
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.contacts.conftest import Add, Book, Rest
 
 

@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from openslot.accounts.models import User
-from openslot.contacts import operations, store
-from openslot.contacts.models import Contact, ContactSort, fold
-from openslot.core.actor import OPERATOR
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.contacts import operations, store
+from openslot.domains.contacts.models import Contact, ContactSort, fold
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.contacts.conftest import Add
 from tests.support.parts import how_many
 

@@ -8,12 +8,12 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from openslot.availability.grid import merge
-from openslot.core.times import at_second
-from openslot.integrations.calendars.errors import CalendarChanged, CalendarGone
-from openslot.integrations.calendars.ports import CalendarServer, Changes, KeptSeries, RemoteEvent, Scope
-from openslot.integrations.mail.calendar_entry import CalendarEntry
-from openslot.integrations.mail.models import MailAddress
+from openslot.domains.availability.grid import merge
+from openslot.domains.calendars.errors import CalendarChanged, CalendarGone
+from openslot.domains.calendars.ports import CalendarServer, Changes, KeptSeries, RemoteEvent, Scope
+from openslot.domains.mail.calendar_entry import CalendarEntry
+from openslot.domains.mail.models import MailAddress
+from openslot.platform.core.times import at_second
 from tests.support.ical import calendar, event, scope
 
 NINE = datetime(2026, 3, 16, 9, tzinfo=UTC)

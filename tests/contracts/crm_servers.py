@@ -8,8 +8,16 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from openslot.crm.models import CrmMeeting, CrmPerson, MeetingOutcome
-from openslot.crm.ports import Crm, CrmBusy, CrmFault, CrmMeetingGone, CrmRefused, CrmTokenRefused, CrmUnavailable
+from openslot.domains.crm.models import CrmMeeting, CrmPerson, MeetingOutcome
+from openslot.domains.crm.ports import (
+    Crm,
+    CrmBusy,
+    CrmFault,
+    CrmMeetingGone,
+    CrmRefused,
+    CrmTokenRefused,
+    CrmUnavailable,
+)
 
 NINE = datetime(2026, 3, 16, 9, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from openslot.core.config import Settings
-from openslot.core.outbound import Outbound
-from openslot.integrations.calendars.caldav import CalDavServer
-from openslot.integrations.calendars.google import GoogleCalendars
-from openslot.integrations.calendars.ics_feed import PLACE, IcsFeed
-from openslot.integrations.calendars.microsoft import MicrosoftCalendars
-from openslot.integrations.calendars.models import Credentials
-from openslot.integrations.calendars.ports import CalendarServer
-from openslot.integrations.oauth.models import PERMISSIONS, OAuthVendor, OneToken, TokenSource
+from openslot.domains.calendars.models import Credentials
+from openslot.domains.calendars.ports import CalendarServer
+from openslot.domains.oauth.models import PERMISSIONS, OAuthVendor, OneToken, TokenSource
+from openslot.platform.core.config import Settings
+from openslot.platform.core.outbound import Outbound
+from openslot.vendors.caldav.calendars import CalDavServer
+from openslot.vendors.google.calendars import GoogleCalendars
+from openslot.vendors.ics_feed import PLACE, IcsFeed
+from openslot.vendors.microsoft.calendars import MicrosoftCalendars
 from tests.contracts.calendar_servers import (
     DAY,
     HOUR,

@@ -8,12 +8,12 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.core.config import Settings
-from openslot.core.outbound import Outbound
-from openslot.crm.models import MeetingOutcome
-from openslot.crm.ports import CrmBusy, CrmCredentials, CrmRefused, CrmUnavailable
-from openslot.integrations.crm.webhook import WebhookVendor
-from openslot.webhooks.rules import new_secret
+from openslot.domains.crm.models import MeetingOutcome
+from openslot.domains.crm.ports import CrmBusy, CrmCredentials, CrmRefused, CrmUnavailable
+from openslot.domains.webhooks.rules import new_secret
+from openslot.platform.core.config import Settings
+from openslot.platform.core.outbound import Outbound
+from openslot.vendors.crm_webhook import WebhookVendor
 from tests.contracts.crm_servers import CrmContract, CrmPeer
 from tests.support.fake_crm import CrmState, FakeCrm, WebhookReceiver, busy, receiving_crm, refusing
 from tests.support.fake_server import Fault, FaultKind

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.ids import SHAPE
 from openslot.demo.seed import seed
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.ids import SHAPE
 from openslot.runtime import open_runtime
 from tests.support.installers import install
 from tests.support.mcp_peers import NODE

@@ -8,11 +8,11 @@ from ipaddress import ip_network
 import pytest
 from msgspec import Struct
 
-from openslot.core.config import Settings
-from openslot.core.outbound import Outbound
-from openslot.crm.models import MeetingOutcome
-from openslot.crm.ports import CrmCredentials
-from openslot.integrations.crm.hubspot import HubSpotVendor
+from openslot.domains.crm.models import MeetingOutcome
+from openslot.domains.crm.ports import CrmCredentials
+from openslot.platform.core.config import Settings
+from openslot.platform.core.outbound import Outbound
+from openslot.vendors.hubspot.vendor import HubSpotVendor
 from tests.contracts.crm_servers import CrmContract, CrmPeer
 from tests.support.clocks import MovingClock
 from tests.support.fake_hubspot import SCHEMAS, TOKEN, FakeHubSpot, Fault, FaultKind, serving

@@ -8,9 +8,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
 from openslot.demo.seed import Seeded, seed
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
 from openslot.runtime import open_runtime
 from tests.support.parts import LONG
 from tests.support.races import web_processes

@@ -2,9 +2,9 @@
 
 import httpx2
 
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
 from openslot.demo.seed import seed
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
 from openslot.runtime import open_runtime
 
 LISTS = {"bookings", "calls", "contacts", "conversations", "event-types"}

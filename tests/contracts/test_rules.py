@@ -7,9 +7,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 
 TESTS = Path(__file__).parents[1]

@@ -6,14 +6,14 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.access import operations as access
-from openslot.accounts.models import User
-from openslot.contacts import operations as contacts
-from openslot.contacts.schemas import ContactWanted
-from openslot.conversations.models import Channel, MessageDirection
-from openslot.conversations.operations import record_message
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import User
+from openslot.domains.contacts import operations as contacts
+from openslot.domains.contacts.schemas import ContactWanted
+from openslot.domains.conversations.models import Channel, MessageDirection
+from openslot.domains.conversations.operations import record_message
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.openapi import DESCRIPTION
 
 PATH = "/api/v1/conversations"

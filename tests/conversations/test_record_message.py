@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.contacts import operations as contacts
-from openslot.contacts.models import Contact
-from openslot.contacts.schemas import ContactChanges, ContactWanted
-from openslot.conversations.models import Channel, Conversation, Message, MessageDirection, MessageStatus
-from openslot.conversations.operations import list_conversations, record_message
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.contacts import operations as contacts
+from openslot.domains.contacts.models import Contact
+from openslot.domains.contacts.schemas import ContactChanges, ContactWanted
+from openslot.domains.conversations.models import Channel, Conversation, Message, MessageDirection, MessageStatus
+from openslot.domains.conversations.operations import list_conversations, record_message
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
 
 PHONE = "+493012345678"
 NOON = datetime(2026, 3, 16, 12, 0, tzinfo=UTC)

@@ -2,10 +2,10 @@
 
 from uuid import UUID
 
-from openslot.accounts.models import User
-from openslot.core.work import Work
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointRef, EndpointWanted
+from openslot.domains.accounts.models import User
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks.models import EndpointRef, EndpointWanted
+from openslot.platform.core.work import Work
 
 
 async def add_endpoint(work: Work, owner: User) -> tuple[UUID, str]:

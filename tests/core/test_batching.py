@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from openslot.core.turns import BATCHES_AT_ONCE, LARGEST_BATCH, Batcher
+from openslot.platform.core.turns import BATCHES_AT_ONCE, LARGEST_BATCH, Batcher
 
 
 class Counter:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core.build import find_commit
+from openslot.platform.core.build import find_commit
 
 GIT = ["git", "-c", "user.name=Ida", "-c", "user.email=ida@lindqvist.example", "-c", "commit.gpgsign=false"]
 

@@ -5,11 +5,11 @@ from typing import ClassVar
 import asyncpg
 import pytest
 
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Conflict
-from openslot.core.events import Change, Event, make_changes, write_parts
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Conflict
+from openslot.platform.core.events import Change, Event, make_changes, write_parts
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 
 INSERT = "insert into lanes (lane, unfinished) values ($1, $2)"
 UPDATE = "update lanes set unfinished = $2 where lane = $1"

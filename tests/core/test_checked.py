@@ -6,10 +6,18 @@ import msgspec
 import pytest
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from openslot.contacts.fields import PhoneOrNone, Tag
-from openslot.core.moments import Moment
-from openslot.core.text import CheckedText, EmailAddress, Name, Phone, PhoneFilter, describe_checked, read_checked
-from openslot.core.times import Zone
+from openslot.domains.contacts.fields import PhoneOrNone, Tag
+from openslot.platform.core.moments import Moment
+from openslot.platform.core.text import (
+    CheckedText,
+    EmailAddress,
+    Name,
+    Phone,
+    PhoneFilter,
+    describe_checked,
+    read_checked,
+)
+from openslot.platform.core.times import Zone
 
 TAKEN: tuple[tuple[type[CheckedText], str, str], ...] = (
     (EmailAddress, "jonas@okafor.example", "jonas@okafor.example"),

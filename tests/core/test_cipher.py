@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from openslot.core.secrets import Cipher, SealBroken
+from openslot.platform.core.secrets import Cipher, SealBroken
 
 OLD, NEW = "o" * 40, "n" * 40
 WORDS = b"https://book.example/manage/secret"

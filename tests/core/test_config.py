@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core.config import Networks, Settings, environment_name
-from openslot.core.connecting import hide_password
-from openslot.core.environment import load_settings
-from openslot.core.errors import StartupError
+from openslot.platform.core.config import Networks, Settings, environment_name
+from openslot.platform.core.connecting import hide_password
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.errors import StartupError
 
 
 def test_flags_stand_above_the_environment_and_the_environment_above_the_file(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ import pytest
 from asyncpg import connect_utils
 from msgspec.structs import replace
 
-from openslot.core import connecting
-from openslot.core.connecting import connect, list_servers
-from openslot.core.db import open_pool
-from openslot.core.migrate import check_migrated, migrate
-from openslot.core.outages import is_lost
-from openslot.core.profiles import JOBS
+from openslot.platform.core import connecting
+from openslot.platform.core.connecting import connect, list_servers
+from openslot.platform.core.db import open_pool
+from openslot.platform.core.migrate import check_migrated, migrate
+from openslot.platform.core.outages import is_lost
+from openslot.platform.core.profiles import JOBS
 from tests.support.black_holes import black_hole, relayed, socket_of, with_servers
 from tests.support.ports import held_port
 

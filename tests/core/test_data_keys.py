@@ -9,13 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from openslot.bookings.links import PURPOSE, manage_token, read_manage_token
-from openslot.core.config import Settings
-from openslot.core.errors import StartupError
-from openslot.core.ids import SIGNATURE_BYTES, derive, new_id
-from openslot.core.sealing import is_sealed, replace_lost_data_keys
-from openslot.core.secrets import KEY_FILE, SealBroken, Secrets, load_secrets, read_key_file, rotate_key_file
-from openslot.core.work import Runtime, system_clock
+from openslot.domains.bookings.links import PURPOSE, manage_token, read_manage_token
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.ids import SIGNATURE_BYTES, derive, new_id
+from openslot.platform.core.sealing import is_sealed, replace_lost_data_keys
+from openslot.platform.core.secrets import KEY_FILE, SealBroken, Secrets, load_secrets, read_key_file, rotate_key_file
+from openslot.platform.core.work import Runtime, system_clock
 from openslot.runtime import open_runtime
 
 OLD, NEW = "o" * 40, "n" * 40

@@ -1,6 +1,6 @@
 """Deletes find what refers to them by an index, however large the tables have become."""
 
-from openslot.core.work import Runtime
+from openslot.platform.core.work import Runtime
 
 # The first columns of some index, without a condition or with none but "is not null", are the key's.
 WITHOUT_INDEX = """

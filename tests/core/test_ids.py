@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from openslot.core.errors import NotFound
-from openslot.core.ids import new_id, new_id_text, parse_id
+from openslot.platform.core.errors import NotFound
+from openslot.platform.core.ids import new_id, new_id_text, parse_id
 
 
 def test_ids_are_uuids_of_version_seven_and_never_the_same() -> None:

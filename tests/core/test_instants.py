@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from openslot.core.times import iso, iso_of
-from openslot.core.work import Runtime
+from openslot.platform.core.times import iso, iso_of
+from openslot.platform.core.work import Runtime
 
 NOON = datetime(2026, 3, 16, 12, tzinfo=UTC)
 WRITTEN = [

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from openslot.core.inventory import known_objects, read_inventory
-from openslot.core.migrate import known_migrations
+from openslot.platform.core.inventory import known_objects, read_inventory
+from openslot.platform.core.migrate import known_migrations
 from tests.support.databases import new_database
 from tests.support.ladder import take_down_ladder
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core.errors import StartupError
-from openslot.core.secrets import RESTORE, changing_keys, load_secrets, read_key_file, rotate_key_file
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.secrets import RESTORE, changing_keys, load_secrets, read_key_file, rotate_key_file
 
 
 def test_the_key_file_is_made_once_and_private(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_command_that_is_killed_in_the_middle_hinders_nobody(tmp_path: Path) -
     path = tmp_path / "secret.key"
     before = read_key_file(path)
     script = (
-        "import os, signal; from pathlib import Path; from openslot.core.secrets import changing_keys\n"
+        "import os, signal; from pathlib import Path; from openslot.platform.core.secrets import changing_keys\n"
         f"with changing_keys(Path({str(path)!r}), lambda keys: ['x' * 40, *keys]): os.kill(os.getpid(), signal.SIGKILL)"
     )
     killed = subprocess.run([sys.executable, "-c", script], check=False)

@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 import asyncpg
 import pytest
 
-from openslot.accounts.organization_store import lock_organization
-from openslot.accounts.store import give_back, lock_for_try, lock_host, lock_hosts
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime, Work
-from openslot.teams.store import lock_event_type
+from openslot.domains.accounts.organizations.store import lock_organization
+from openslot.domains.accounts.store import give_back, lock_for_try, lock_host, lock_hosts
+from openslot.domains.teams.store import lock_event_type
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime, Work
 from tests.support.ladder import FALL
 from tests.support.teams import HostedTeam, open_team
 

@@ -9,8 +9,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from openslot.core.outbound import lookups
-from openslot.core.outbound.lookups import (
+from openslot.platform.core.outbound import lookups
+from openslot.platform.core.outbound.lookups import (
     FIRST_FAILURE_SECONDS,
     LONGEST_FAILURE_SECONDS,
     MOST,
@@ -21,7 +21,7 @@ from openslot.core.outbound.lookups import (
     LookUps,
     Share,
 )
-from openslot.core.outbound.targets import Address
+from openslot.platform.core.outbound.targets import Address
 
 ADDRESS = ip_address("93.184.215.14")
 WITHIN = 60.0

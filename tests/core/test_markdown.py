@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openslot.core.markdown import find_fault, find_target, render
+from openslot.platform.core.markdown import find_fault, find_target, render
 from tests.support.parts import how_many
 
 TAGS = {"p", "br", "strong", "em", "a", "ul", "ol", "li", "h2", "h3", "bdi"}

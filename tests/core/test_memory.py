@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core.embedded import process
+from openslot.platform.core.embedded import process
 
 GIGABYTE = 1024**3
 

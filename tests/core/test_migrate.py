@@ -7,13 +7,13 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from openslot.core.config import Settings
-from openslot.core.db import open_pool
-from openslot.core.errors import StartupError
-from openslot.core.ids import new_id
-from openslot.core.migrate import BASELINE, former_migrations, known_migrations, migrate
-from openslot.core.profiles import JOBS
-from openslot.doctor.database import look_at_database
+from openslot.domains.doctor.database import look_at_database
+from openslot.platform.core.config import Settings
+from openslot.platform.core.db import open_pool
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.migrate import BASELINE, former_migrations, known_migrations, migrate
+from openslot.platform.core.profiles import JOBS
 from openslot.wiring import WIRING
 from tests.support.databases import database_at
 

@@ -8,8 +8,8 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
-from openslot.core.errors import StartupError
-from openslot.core.migrate import LOCK, LOCK_RETRIES, NO_TRANSACTION, LockRetries, known_migrations, migrate
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.migrate import LOCK, LOCK_RETRIES, NO_TRANSACTION, LockRetries, known_migrations, migrate
 
 pytestmark = pytest.mark.own_database
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from openslot.core.errors import Invalid
-from openslot.core.moments import Span, read_span
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.moments import Span, read_span
 
 NOON = datetime(2026, 3, 16, 12, 0, tzinfo=UTC)
 

@@ -12,14 +12,14 @@ import msgspec
 import pytest
 import structlog
 
-from openslot.core import log as logs
-from openslot.core import outages
-from openslot.core.db import PoolClosedError, PoolTimeoutError
-from openslot.core.environment import load_settings
-from openslot.core.errors import Internal, Unavailable
-from openslot.core.outages import EVERY, Outage, is_lost
-from openslot.core.turns import TurnTimeoutError
-from openslot.http.errors import translate
+from openslot.doors.http.errors import translate
+from openslot.platform.core import log as logs
+from openslot.platform.core import outages
+from openslot.platform.core.db import PoolClosedError, PoolTimeoutError
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.errors import Internal, Unavailable
+from openslot.platform.core.outages import EVERY, Outage, is_lost
+from openslot.platform.core.turns import TurnTimeoutError
 from tests.support.ports import held_port
 
 GONE = asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation")

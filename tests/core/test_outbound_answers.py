@@ -10,7 +10,7 @@ import httpcore2
 import pytest
 
 from openslot import __version__
-from openslot.core.outbound import (
+from openslot.platform.core.outbound import (
     FailureKind,
     Outbound,
     OutboundFailed,

@@ -12,7 +12,14 @@ import httpcore2
 import httpx2
 import pytest
 
-from openslot.core.outbound import FailureKind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, RequestLimits
+from openslot.platform.core.outbound import (
+    FailureKind,
+    Outbound,
+    OutboundFailed,
+    OutboundReason,
+    OutboundRefused,
+    RequestLimits,
+)
 from tests.support.hostile_urls import PRIVATE_ADDRESSES, SHAPES
 from tests.support.peers import HEAD, OK, Handler, Names, endless, serve
 from tests.support.small_internet import HERE, HERE_ADDRESS, Site, small_internet

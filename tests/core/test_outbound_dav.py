@@ -13,7 +13,14 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from openslot.core.outbound import FailureKind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, RequestLimits
+from openslot.platform.core.outbound import (
+    FailureKind,
+    Outbound,
+    OutboundFailed,
+    OutboundReason,
+    OutboundRefused,
+    RequestLimits,
+)
 from tests.support.ports import held_port
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core.outbound import FailureKind, Outbound, OutboundFailed, OutboundReason, OutboundRefused
-from openslot.core.outbound.resolver import SystemResolver
+from openslot.platform.core.outbound import FailureKind, Outbound, OutboundFailed, OutboundReason, OutboundRefused
+from openslot.platform.core.outbound.resolver import SystemResolver
 from tests.support.peers import NAME, OK, PUBLIC, PUBLIC_V6, Identity, Internet, Names, serve
 from tests.support.ports import held_port
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core.outbound import Outbound, OutboundFailed, OutboundRefused
-from openslot.core.outbound.connections import MAX_IDLE
+from openslot.platform.core.outbound import Outbound, OutboundFailed, OutboundRefused
+from openslot.platform.core.outbound.connections import MAX_IDLE
 from tests.support.peers import OK, serve
 from tests.support.small_internet import HERE, HERE_ADDRESS, THERE, THERE_ADDRESS, Site, small_internet
 

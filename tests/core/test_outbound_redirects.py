@@ -8,8 +8,15 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from openslot.core.outbound import FailureKind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, RequestLimits
-from openslot.core.outbound.client import MAX_REDIRECTS
+from openslot.platform.core.outbound import (
+    FailureKind,
+    Outbound,
+    OutboundFailed,
+    OutboundReason,
+    OutboundRefused,
+    RequestLimits,
+)
+from openslot.platform.core.outbound.client import MAX_REDIRECTS
 from tests.support.hostile_urls import PRIVATE_ADDRESSES, SHAPES
 from tests.support.peers import OK, serve
 from tests.support.small_internet import HERE, HERE_ADDRESS, THERE, Site, redirect, small_internet

@@ -11,8 +11,8 @@ from ipaddress import ip_network
 import httpcore2
 import pytest
 
-from openslot.core.outbound import FailureKind, Outbound, OutboundFailed
-from openslot.core.outbound.client import AddressBackend
+from openslot.platform.core.outbound import FailureKind, Outbound, OutboundFailed
+from openslot.platform.core.outbound.client import AddressBackend
 from tests.support.peers import serve
 
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openslot.core.errors import Refusal, RefusalKind
-from openslot.core.outbound import Outbound, OutboundReason, OutboundRefused, check_url
-from openslot.core.outbound.targets import SENTENCES, get_target, is_public
+from openslot.platform.core.errors import Refusal, RefusalKind
+from openslot.platform.core.outbound import Outbound, OutboundReason, OutboundRefused, check_url
+from openslot.platform.core.outbound.targets import SENTENCES, get_target, is_public
 from tests.support.hostile_urls import HOSTILE, PRIVATE_ADDRESSES, SHAPES
 from tests.support.peers import PUBLIC, Internet, Names, serve
 

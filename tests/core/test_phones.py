@@ -2,7 +2,7 @@
 
 import pytest
 
-from openslot.core.text import parse_phone
+from openslot.platform.core.text import parse_phone
 
 
 @pytest.mark.parametrize(

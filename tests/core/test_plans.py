@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from openslot.core.db import Db, Pool, open_pool, transaction
-from openslot.core.profiles import COMMANDS, JOBS, ConnectionProfile
-from openslot.core.query_plans import custom_plans
+from openslot.platform.core.db import Db, Pool, open_pool, transaction
+from openslot.platform.core.profiles import COMMANDS, JOBS, ConnectionProfile
+from openslot.platform.core.query_plans import custom_plans
 from tests.support.databases import EMPTY, new_database
 
 # Most rows match, so that to read the whole table is the best plan, and one by an index the second best.

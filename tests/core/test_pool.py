@@ -12,8 +12,8 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
-from openslot.core import db as pool_module
-from openslot.core.db import ConnectionPool, PoolTimeoutError
+from openslot.platform.core import db as pool_module
+from openslot.platform.core.db import ConnectionPool, PoolTimeoutError
 from tests.support.databases import EMPTY, new_database
 
 BACKEND = "select pg_backend_pid()"

@@ -6,11 +6,11 @@ from typing import Protocol
 
 import pytest
 
-from openslot.core.config import Settings
-from openslot.core.outbound import Resolver
-from openslot.core.outbound.resolver import SystemResolver
-from openslot.core.outbound.targets import get_target
-from openslot.core.ports import Ports, open_ports
+from openslot.platform.core.config import Settings
+from openslot.platform.core.outbound import Resolver
+from openslot.platform.core.outbound.resolver import SystemResolver
+from openslot.platform.core.outbound.targets import get_target
+from openslot.platform.core.ports import Ports, open_ports
 from openslot.runtime import open_runtime
 from openslot.wiring import PORTS
 from tests.support.peers import PUBLIC, Names

@@ -9,11 +9,11 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from openslot.core import reading
-from openslot.core.db import Pool, PoolTimeoutError
-from openslot.core.outages import OUTAGE
-from openslot.core.profiles import JOBS
-from openslot.core.reading import StandbyReader, make_standby_pool
+from openslot.platform.core import reading
+from openslot.platform.core.db import Pool, PoolTimeoutError
+from openslot.platform.core.outages import OUTAGE
+from openslot.platform.core.profiles import JOBS
+from openslot.platform.core.reading import StandbyReader, make_standby_pool
 from proofs.proxy import Fault, FaultProxy
 from tests.support.black_holes import relayed, with_servers
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core.outbound import resolver as resolver_module
-from openslot.core.outbound.resolver import list_candidates, read_hosts, read_other_sources, read_resolv_conf
+from openslot.platform.core.outbound import resolver as resolver_module
+from openslot.platform.core.outbound.resolver import list_candidates, read_hosts, read_other_sources, read_resolv_conf
 from tests.support.name_server import NameServer, serving_names
 
 NAME = "hooks.harbor.example"

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from openslot.core.rows import Rows
+from openslot.platform.core.rows import Rows
 
 NOON = datetime(2026, 3, 16, 12, tzinfo=UTC)
 

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from uuid import UUID
 
-from openslot.accounts import operations as accounts
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.ids import new_id
-from openslot.core.sealing import seal
-from openslot.core.secrets import load_secrets
-from openslot.core.work import Runtime, Work
 from openslot.demo.seed import seed
+from openslot.domains.accounts import operations as accounts
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.sealing import seal
+from openslot.platform.core.secrets import load_secrets
+from openslot.platform.core.work import Runtime, Work
 from openslot.wiring import SEALED
 from tests.core.sealed_endpoints import add_endpoint, rotate_endpoint
 

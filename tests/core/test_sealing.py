@@ -8,14 +8,14 @@ import asyncpg
 import msgspec
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core import sealing
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.errors import StartupError
-from openslot.core.sealing import OldSecretKey, SealedColumn, count_sealed, reseal_all, seal
-from openslot.core.secrets import KEY_FILE, Secrets, changing_keys, rotate_key_file
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core import sealing
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.sealing import OldSecretKey, SealedColumn, count_sealed, reseal_all, seal
+from openslot.platform.core.secrets import KEY_FILE, Secrets, changing_keys, rotate_key_file
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from openslot.wiring import SEALED
 from tests.core.sealed_endpoints import add_endpoint, rotate_endpoint

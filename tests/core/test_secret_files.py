@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core.config import SECRET, Settings, environment_name, file_variable
-from openslot.core.environment import LARGEST_SECRET, load_settings
-from openslot.core.errors import StartupError
-from openslot.doctor.finding import FindingState
-from openslot.doctor.machine import find_unknown_variables
+from openslot.domains.doctor.finding import FindingState
+from openslot.domains.doctor.machine import find_unknown_variables
+from openslot.platform.core.config import SECRET, Settings, environment_name, file_variable
+from openslot.platform.core.environment import LARGEST_SECRET, load_settings
+from openslot.platform.core.errors import StartupError
 from openslot.processes.environment import choose
 
 ROOT = Path(__file__).parents[2]

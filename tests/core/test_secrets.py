@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core.errors import StartupError
-from openslot.core.secrets import SealBroken, Secrets, load_secrets, name_of, read_key_file, rotate_key_file
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.secrets import SealBroken, Secrets, load_secrets, name_of, read_key_file, rotate_key_file
 
 OLD, NEW = "o" * 40, "n" * 40
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.core.shapes import Shape
+from openslot.platform.core.shapes import Shape
 
 NOON = datetime(2026, 3, 16, 12, tzinfo=UTC)
 ID = UUID(int=1)

@@ -2,7 +2,7 @@
 
 import hmac
 
-from openslot.core.ids import Signer, derive
+from openslot.platform.core.ids import Signer, derive
 
 OLD, NEW = "o" * 40, "n" * 40
 

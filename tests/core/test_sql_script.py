@@ -2,7 +2,7 @@
 
 import pytest
 
-from openslot.core.migrate import former_migrations, known_migrations, split_statements
+from openslot.platform.core.migrate import former_migrations, known_migrations, split_statements
 
 EVERY = former_migrations() | known_migrations()
 

@@ -6,9 +6,9 @@ from contextlib import AsyncExitStack
 import asyncpg
 import pytest
 
-from openslot.core.db import open_pool, transaction
-from openslot.core.profiles import COMMANDS, JOBS, ConnectionProfile
-from openslot.core.turns import MAX_OF_ONE, Turn, Turns, TurnTimeoutError, find_turn
+from openslot.platform.core.db import open_pool, transaction
+from openslot.platform.core.profiles import COMMANDS, JOBS, ConnectionProfile
+from openslot.platform.core.turns import MAX_OF_ONE, Turn, Turns, TurnTimeoutError, find_turn
 
 MINE, YOURS, THEIRS = Turn(1, 1), Turn(1, 2), Turn(2, 1)
 HASTY = ConnectionProfile(acquire=60, lock=0.2, statement=60, idle=60, refuse_turns=True)

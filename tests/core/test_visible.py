@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from openslot.core.text import INVISIBLE, Name, defuse, is_visible, without_turns
+from openslot.platform.core.text import INVISIBLE, Name, defuse, is_visible, without_turns
 
 UNSEEN = [
     "\u200b",

@@ -2,9 +2,9 @@
 
 import pytest
 
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Conflict
-from openslot.core.work import Runtime, Work
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Conflict
+from openslot.platform.core.work import Runtime, Work
 
 
 async def write(work: Work, note: str) -> None:

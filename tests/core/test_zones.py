@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 
-from openslot.core.times import (
+from openslot.platform.core.times import (
     DAY,
     ceil_second,
     date_of,

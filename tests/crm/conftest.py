@@ -4,16 +4,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Clock, Runtime
-from openslot.crm import operations
-from openslot.crm.models import CrmConnection, CrmWanted
-from openslot.crm.ports import CrmVendors
-from openslot.integrations.crm.vendors import KnownVendors
-from openslot.integrations.crm.webhook import WebhookVendor
+from openslot.domains.accounts.models import User
+from openslot.domains.crm import operations
+from openslot.domains.crm.models import CrmConnection, CrmWanted
+from openslot.domains.crm.ports import CrmVendors
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Clock, Runtime
 from openslot.runtime import open_runtime
+from openslot.vendors.crm_webhook import WebhookVendor
+from openslot.vendors.crms import KnownVendors
 from tests.support.fake_crm import FakeCrm, FakeVendor
 from tests.support.host import book, clock, settings, stranger, user
 

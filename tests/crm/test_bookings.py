@@ -7,17 +7,17 @@ from uuid import UUID
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.bookings import operations as bookings
-from openslot.bookings.links import booking_url, list_manage_urls
-from openslot.bookings.models import BookingRef, Status
-from openslot.core.actor import OPERATOR, EffectAttempt
-from openslot.core.work import Runtime
-from openslot.crm import operations
-from openslot.crm.models import CrmConnection, CrmStanding, MeetingOutcome
-from openslot.crm.ports import CrmBusy, CrmRefused, CrmUnavailable
-from openslot.event_types.models import Location, LocationKind
-from openslot.jobs.gate import Gate
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.links import booking_url, list_manage_urls
+from openslot.domains.bookings.models import BookingRef, Status
+from openslot.domains.crm import operations
+from openslot.domains.crm.models import CrmConnection, CrmStanding, MeetingOutcome
+from openslot.domains.crm.ports import CrmBusy, CrmRefused, CrmUnavailable
+from openslot.domains.event_types.models import Location, LocationKind
+from openslot.platform.core.actor import OPERATOR, EffectAttempt
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.gate import Gate
 from tests.crm.conftest import connect
 from tests.support.clocks import MovingClock
 from tests.support.effects import run_attempt, work_off, work_until_settled, working

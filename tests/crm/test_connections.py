@@ -4,16 +4,16 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.failing import TELL_AFTER
-from openslot.core.work import Runtime
-from openslot.crm import operations
-from openslot.crm.errors import CrmNotFound, TooManyCrms
-from openslot.crm.models import CrmConnection, CrmStanding, CrmWanted
-from openslot.crm.ports import CrmUnavailable
-from openslot.crm.rules import MAX_CONNECTIONS
+from openslot.domains.accounts.models import User
+from openslot.domains.crm import operations
+from openslot.domains.crm.errors import CrmNotFound, TooManyCrms
+from openslot.domains.crm.models import CrmConnection, CrmStanding, CrmWanted
+from openslot.domains.crm.ports import CrmUnavailable
+from openslot.domains.crm.rules import MAX_CONNECTIONS
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.failing import TELL_AFTER
+from openslot.platform.core.work import Runtime
 from tests.crm.conftest import connect
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off, work_until_settled

@@ -7,14 +7,14 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.crm import operations
-from openslot.crm.models import CrmConnection, MeetingOutcome
-from openslot.crm.ports import CrmRefused
-from openslot.webhooks.rules import PREFIX, new_secret
+from openslot.domains.accounts.models import User
+from openslot.domains.crm import operations
+from openslot.domains.crm.models import CrmConnection, MeetingOutcome
+from openslot.domains.crm.ports import CrmRefused
+from openslot.domains.webhooks.rules import PREFIX, new_secret
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.command_line import Cli
 from tests.support.effects import work_off

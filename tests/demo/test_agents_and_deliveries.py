@@ -3,10 +3,10 @@
 import httpx2
 import pytest
 
-from openslot.agents import audit
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
 from openslot.demo.seed import Seeded, seed
+from openslot.doors.agents.audit import operations as audit
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.page import read_page
 
 pytestmark = pytest.mark.rest("makes all demo data: one test in make test does")

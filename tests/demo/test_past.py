@@ -5,11 +5,11 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from openslot.bookings.models import Booking
-from openslot.bookings.store import BOOKINGS
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
 from openslot.demo.seed import seed
+from openslot.domains.bookings.models import Booking
+from openslot.domains.bookings.store import BOOKINGS
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.races import OVERLAPS
 
 pytestmark = pytest.mark.rest("makes all demo data: one test in make test does")

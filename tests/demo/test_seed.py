@@ -4,16 +4,16 @@ import asyncpg
 import httpx2
 import pytest
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.errors import UsernameAlreadyExists
-from openslot.accounts.members import add_member
-from openslot.accounts.models import UserWanted
-from openslot.accounts.organizations import add_organization
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
 from openslot.demo.large import make_large
 from openslot.demo.seed import Seeded, seed
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.errors import UsernameAlreadyExists
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import UserWanted
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.races import OVERLAPS
 
 MADE_ONCE = (

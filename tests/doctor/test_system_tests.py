@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.db import Db
-from openslot.core.migrate import read_clock
-from openslot.core.smtp import SmtpUrl
-from openslot.core.work import Runtime
-from openslot.doctor import database, system_tests
-from openslot.doctor.system_tests import PartResult, SystemPart, run_system_tests
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.errors import CalendarSignInFailed
-from openslot.integrations.calendars.models import CalDavWanted, ConnectionRef
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.errors import CalendarSignInFailed
+from openslot.domains.calendars.models import CalDavWanted, ConnectionRef
+from openslot.domains.doctor import database, system_tests
+from openslot.domains.doctor.system_tests import PartResult, SystemPart, run_system_tests
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.db import Db
+from openslot.platform.core.migrate import read_clock
+from openslot.platform.core.smtp import SmtpUrl
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import clock
 from tests.support.effects import working
 from tests.support.loopback import settings

@@ -4,12 +4,12 @@ from typing import Any
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointWanted
+from openslot.domains.accounts.models import User
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks.models import EndpointWanted
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.support.races import find_disorder
 
 TOLD = "select count(*) from events where type = 'booking.cancelled' and subject_id = $1::text::uuid"

@@ -6,9 +6,9 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.config import Networks, Settings
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import TEN, Book, book, meeting
 from tests.doors.checks import connect_calendar, connect_webhook, open_starts
 from tests.doors.ways import Installation

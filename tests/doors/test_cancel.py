@@ -5,9 +5,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import TEN, Book
 from tests.doors.checks import check_cancelled, connect_webhook
 from tests.doors.ways import WAYS, Cancel, Installation

@@ -7,14 +7,14 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.bookings.links import manage_token
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.crm import operations
-from openslot.crm.models import CrmMeeting, CrmWanted, MeetingOutcome
-from openslot.event_types.models import EventType
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.links import manage_token
+from openslot.domains.calendars.sync import sync_connection
+from openslot.domains.crm import operations
+from openslot.domains.crm.models import CrmMeeting, CrmWanted, MeetingOutcome
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import ELEVEN, TEN, Book
 from tests.doors.ways import WAYS, Cancel, Installation
 from tests.integrations.calendars.conftest import Connect

@@ -7,16 +7,16 @@ import httpx2
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.access import operations as access
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Organization, Role, User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.bookings.links import manage_token
-from openslot.bookings.models import BookingRef
-from openslot.core.actor import OPERATOR, EffectAttempt
-from openslot.core.work import Runtime
-from openslot.messaging import connection_store
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Organization, Role, User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.bookings.links import manage_token
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.messaging.connections import store as connection_store
+from openslot.platform.core.actor import OPERATOR, EffectAttempt
+from openslot.platform.core.work import Runtime
 from tests.support.agent import TestAgent, make_key
 from tests.support.effects import run_attempt
 from tests.support.host import open_session

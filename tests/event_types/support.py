@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from uuid import UUID
 
-from openslot.event_types.models import EventType
+from openslot.domains.event_types.models import EventType
 
 MADE = datetime(2026, 1, 1, tzinfo=UTC)
 TALK = EventType(

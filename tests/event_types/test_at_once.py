@@ -9,21 +9,21 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.availability.models import ById
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.errors import Invalid, Refusal
-from openslot.core.work import Runtime, Work
-from openslot.event_types import operations as event_types
-from openslot.event_types import store
-from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound
-from openslot.event_types.models import EventType
-from openslot.event_types.rules import edition_of
-from openslot.schedules import operations as schedules
-from openslot.schedules.errors import ScheduleNotFound
-from openslot.schedules.models import Schedule
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingWanted, Invitee
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types import store
+from openslot.domains.event_types.errors import EventTypeChanged, EventTypeNotFound
+from openslot.domains.event_types.models import EventType
+from openslot.domains.event_types.rules import edition_of
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.schedules.errors import ScheduleNotFound
+from openslot.domains.schedules.models import Schedule
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.errors import Invalid, Refusal
+from openslot.platform.core.work import Runtime, Work
 from tests.bookings.conftest import offer
 from tests.support.clocks import MONDAY, clock
 from tests.support.races import find_disorder

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from openslot.event_types.models import Limits, Location, LocationKind, Money, Question, RollingWindow
-from openslot.event_types.rules import EDITED, edition_of, find_changed, take_edits
+from openslot.domains.event_types.models import Limits, Location, LocationKind, Money, Question, RollingWindow
+from openslot.domains.event_types.rules import EDITED, edition_of, find_changed, take_edits
 from tests.event_types.support import TALK
 
 OTHER: dict[str, Any] = {

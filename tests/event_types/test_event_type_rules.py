@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from openslot.event_types.models import (
+from openslot.domains.event_types.models import (
     BookingWindow,
     BusinessDaysWindow,
     Limits,
@@ -19,7 +19,7 @@ from openslot.event_types.models import (
     RollingWindow,
     ShowIf,
 )
-from openslot.event_types.rules import find_event_type_faults, list_asked
+from openslot.domains.event_types.rules import find_event_type_faults, list_asked
 from tests.event_types.support import TALK
 
 CHOICE = Question("size", "Which size?", QuestionKind.CHOICE, options=("S", "M"))

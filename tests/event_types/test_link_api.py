@@ -6,13 +6,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.ids import new_id
-from openslot.core.times import iso
-from openslot.core.work import Runtime
-from openslot.event_types import links
-from openslot.event_types.models import EventType
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.links import operations as links
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.times import iso
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import ELEVEN, TEN, meeting, settings
 from tests.support.bookings import public_body
 from tests.support.clocks import clock

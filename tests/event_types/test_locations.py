@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from openslot.event_types.locations import find_location, find_location_faults, name_locations
-from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind
+from openslot.domains.event_types.locations import find_location, find_location_faults, name_locations
+from openslot.domains.event_types.models import EventType, Location, LocationAsks, LocationKind
 from tests.event_types.support import TALK
 
 VIDEO = Location(LocationKind.VIDEO_LINK, "https://meet.example/a")

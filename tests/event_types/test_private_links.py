@@ -4,14 +4,14 @@ import httpx2
 import msgspec
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.sealing import replace_lost_data_keys
-from openslot.core.secrets import Secrets
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.sealing import replace_lost_data_keys
+from openslot.platform.core.secrets import Secrets
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.bookings.conftest import offer, settings
 from tests.support.clocks import clock

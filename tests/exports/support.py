@@ -4,11 +4,11 @@ import io
 import zipfile
 from uuid import UUID
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.exports import operations as exports
-from openslot.exports.archives import make_export
+from openslot.domains.accounts.models import User
+from openslot.domains.exports import operations as exports
+from openslot.domains.exports.archives import make_export
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 
 
 async def request(runtime: Runtime, user: User) -> UUID:

@@ -14,23 +14,23 @@ import httpx2
 import icalendar
 import pytest
 
-from openslot.access import operations as access
-from openslot.accounts.models import User
-from openslot.accounts.plans import Plan
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import UNAVAILABLE, BookingRef
-from openslot.core.actor import OPERATOR
-from openslot.core.secrets import SealBroken
-from openslot.core.times import iso
-from openslot.core.work import Runtime
-from openslot.exports import archives, store, writers
-from openslot.exports import operations as exports
-from openslot.exports.archives import AttemptLost, make_export
-from openslot.exports.errors import ExportInProgress, ExportLimitExceeded, ExportNotFound
-from openslot.exports.files import FILES, NOT_EXPORTED
-from openslot.exports.models import ExportFile, ExportState
-from openslot.exports.reactions import delete_expired
-from openslot.integrations.mail import operations as mail
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import UNAVAILABLE, BookingRef
+from openslot.domains.exports import archives, store, writers
+from openslot.domains.exports import operations as exports
+from openslot.domains.exports.archives import AttemptLost, make_export
+from openslot.domains.exports.errors import ExportInProgress, ExportLimitExceeded, ExportNotFound
+from openslot.domains.exports.files import FILES, NOT_EXPORTED
+from openslot.domains.exports.models import ExportFile, ExportState
+from openslot.domains.exports.reactions import delete_expired
+from openslot.domains.mail import operations as mail
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.secrets import SealBroken
+from openslot.platform.core.times import iso
+from openslot.platform.core.work import Runtime
 from tests.exports.support import export, read, request
 from tests.support.bookings import copy_booking
 from tests.support.clocks import MovingClock
@@ -262,7 +262,7 @@ async def test_a_worker_that_dies_leaves_nothing_that_the_next_one_keeps(
 ) -> None:
     export_id = await request(runtime, user)
     with monkeypatch.context() as patch:
-        patch.setattr("openslot.exports.archives.PIECE", 100)
+        patch.setattr("openslot.domains.exports.archives.PIECE", 100)
         patch.setattr(archives.PieceWriter, "close", _die)
         with pytest.raises(KeyboardInterrupt):
             await make_export(runtime, export_id)

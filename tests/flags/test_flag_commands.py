@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from openslot.accounts.models import User
 from openslot.cli.commands import app
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 
 
 async def test_a_feature_is_switched_for_everyone_and_for_one_user(

@@ -5,17 +5,17 @@ import asyncio
 import msgspec
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.db import Row
-from openslot.core.errors import NotFound
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.flags import operations as flags
-from openslot.flags.errors import FlagNotFound
-from openslot.flags.models import FlagKey
-from openslot.flags.operations import FlagCache
+from openslot.domains.accounts.models import User
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.db import Row
+from openslot.platform.core.errors import NotFound
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
+from openslot.platform.flags import operations as flags
+from openslot.platform.flags.errors import FlagNotFound
+from openslot.platform.flags.models import FlagKey
+from openslot.platform.flags.operations import FlagCache
 from openslot.runtime import open_runtime
 
 HOLDS = FlagKey.BOOKING_HOLDS
@@ -105,7 +105,7 @@ async def test_a_change_is_seen_by_another_process(runtime: Runtime, settings: S
 async def test_checking_a_flag_again_asks_the_database_nothing(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openslot.flags.operations.monotonic", lambda: 1000.0)
+    monkeypatch.setattr("openslot.platform.flags.operations.monotonic", lambda: 1000.0)
     pool = CountingPool(runtime)
     cache = FlagCache()
 

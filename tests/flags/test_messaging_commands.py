@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from openslot.cli.commands import app
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.doctor.database import look_at_database
-from openslot.doctor.finding import FindingState
+from openslot.domains.doctor.database import look_at_database
+from openslot.domains.doctor.finding import FindingState
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from openslot.wiring import WIRING
 
 

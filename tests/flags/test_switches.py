@@ -5,12 +5,13 @@ import asyncio
 import msgspec
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR, Actor, ActorKind
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime, Waits
-from openslot.flags import switch_store, switches
-from openslot.flags.models import OutgoingChannel
+from openslot.domains.accounts.models import User
+from openslot.platform.core.actor import OPERATOR, Actor, ActorKind
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime, Waits
+from openslot.platform.flags.models import OutgoingChannel
+from openslot.platform.flags.switches import operations as switches
+from openslot.platform.flags.switches import store as switch_store
 from tests.support.switches import resume, status, stop
 
 SMS, WHATSAPP, VOICE, EMAIL = OutgoingChannel

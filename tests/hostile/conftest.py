@@ -8,13 +8,13 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from openslot.access import operations as access
-from openslot.accounts.models import UserWanted
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.environment import load_settings
-from openslot.core.ids import new_id
-from openslot.people import operations as people
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import UserWanted
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.ids import new_id
 from openslot.runtime import open_runtime
 from tests.hostile.server import Server, web_process
 from tests.support.databases import TEMPLATE, database_at

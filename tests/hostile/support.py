@@ -7,18 +7,18 @@ from contextlib import asynccontextmanager, suppress
 
 import psutil
 
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.plans import Plan
-from openslot.contacts import operations as contacts
-from openslot.contacts.schemas import ContactWanted
-from openslot.core.actor import OPERATOR
-from openslot.core.embedded import postgres_program
-from openslot.core.text import EmailAddress, Name
-from openslot.core.work import Runtime
-from openslot.jobs.worker import run_worker
-from openslot.people import operations as people
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointWanted
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.contacts import operations as contacts
+from openslot.domains.contacts.schemas import ContactWanted
+from openslot.domains.people import operations as people
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks.models import EndpointWanted
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.embedded import postgres_program
+from openslot.platform.core.text import EmailAddress, Name
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.worker import run_worker
 from tests.support.installation import Command
 
 WITHIN = 60.0

@@ -10,19 +10,19 @@ import httpx2
 import pytest
 from msgspec.structs import replace as change
 
-from openslot.accounts import sign_ups
-from openslot.accounts.models import User, UserWanted
-from openslot.contacts import operations as contacts
-from openslot.contacts.errors import ContactEmailAlreadyExists
-from openslot.contacts.schemas import ContactWanted
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.config import Settings
-from openslot.core.errors import Refusal
-from openslot.core.folding import find_each
-from openslot.core.text import EmailAddress, Name, fold_ascii, parse_email
-from openslot.core.work import Runtime
-from openslot.people import operations as people
-from openslot.web.organization.hosting_forms import read_hosts
+from openslot.domains.accounts import sign_ups
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.contacts import operations as contacts
+from openslot.domains.contacts.errors import ContactEmailAlreadyExists
+from openslot.domains.contacts.schemas import ContactWanted
+from openslot.domains.people import operations as people
+from openslot.doors.web.organization.hosting_forms import read_hosts
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.folding import find_each
+from openslot.platform.core.text import EmailAddress, Name, fold_ascii, parse_email
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import clock
 from tests.support.founding import found_team
 from tests.support.provisioning import Provider, found_organization

@@ -6,13 +6,13 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from openslot.access import operations as access
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types import operations as event_types
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.hostile.foreign import (
     FORMS,
     hide_ids,

@@ -15,7 +15,7 @@ import asyncpg
 import httpx2
 import pytest
 
-from openslot.core.embedded import find_server
+from openslot.platform.core.embedded import find_server
 from tests.cli.conftest import empty, furnished, home, home_dir, seeded  # noqa: F401 - fixtures
 from tests.hostile.support import child_of, children_of
 from tests.support.installation import Command, Installation, ended, installed

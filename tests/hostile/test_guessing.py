@@ -9,18 +9,18 @@ import httpx2
 import msgspec
 import pytest
 
-from openslot.access import limit_store as store
-from openslot.access import operations as access
-from openslot.access.errors import InvalidCredentials
-from openslot.access.jobs import ACCESS_JOBS
-from openslot.access.sessions import DEVICE_LASTS, find_device, new_device
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Networks, Settings
-from openslot.core.ids import Signer, new_id
-from openslot.core.work import Runtime
-from openslot.jobs.periodic import run_job
+from openslot.domains.access import operations as access
+from openslot.domains.access.errors import InvalidCredentials
+from openslot.domains.access.jobs import ACCESS_JOBS
+from openslot.domains.access.limits import store
+from openslot.domains.access.sessions import DEVICE_LASTS, find_device, new_device
+from openslot.domains.accounts.models import User
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.ids import Signer, new_id
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.periodic import run_job
 from tests.support.live import connect, serving
 from tests.support.parts import how_many
 from tests.support.passwords import CHEAP, PASSWORD

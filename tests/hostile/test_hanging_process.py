@@ -13,8 +13,8 @@ import psutil
 import pytest
 import structlog
 
-from openslot.core.config import Settings
-from openslot.core.log import set_up_logging
+from openslot.platform.core.config import Settings
+from openslot.platform.core.log import set_up_logging
 from openslot.processes import inheritance
 from openslot.processes.children import LOOK_EVERY, Child
 from openslot.processes.inheritance import beating

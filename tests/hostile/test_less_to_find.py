@@ -4,14 +4,14 @@ import asyncio
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.moments import Span
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointRef, Replay
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks.models import EndpointRef, Replay
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.moments import Span
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import ELEVEN, offer
 from tests.hostile.support import find_in_dump
 from tests.support.bookings import public_body

@@ -13,17 +13,17 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.access import operations as access
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.plans import Plan
-from openslot.accounts.store import LOCK_HOST
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime, Work
-from openslot.event_types import operations as event_types
-from openslot.people import operations as people
-from openslot.routing import post
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.accounts.store import LOCK_HOST
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime, Work
+from openslot.platform.routing import post
 from tests.support.live import connect, serving
 from tests.support.parts import how_many
 from tests.support.races import iso, workday

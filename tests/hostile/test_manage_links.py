@@ -13,16 +13,16 @@ import pytest
 import structlog
 from structlog.typing import Processor
 
-from openslot.accounts.models import User
-from openslot.bookings.links import manage_token
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.exports import operations as exports
-from openslot.exports.archives import make_export
-from openslot.integrations.calendars import booking_events
-from openslot.integrations.calendars.sync import sync_connection
-from openslot.integrations.mail.models import KeptMail
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.links import manage_token
+from openslot.domains.calendars import booking_events
+from openslot.domains.calendars.sync import sync_connection
+from openslot.domains.event_types.models import EventType
+from openslot.domains.exports import operations as exports
+from openslot.domains.exports.archives import make_export
+from openslot.domains.mail.models import KeptMail
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.agents.tools.conftest import Run, run
 from tests.bookings.conftest import offer
 from tests.hostile.support import find_in_dump
@@ -42,22 +42,22 @@ ONE = "2026-03-16T13:00:00Z"
 # Who may know the link: the invitee by answers, pages and mails, and by the contract the host's own programs.
 MAY_WRITE_LINKS = {
     # The assistant of whoever books.
-    "openslot.public_tools.booking",
-    "openslot.bookings.api",
-    "openslot.bookings.events",
-    "openslot.integrations.mail.letters",
+    "openslot.doors.public_tools.booking",
+    "openslot.domains.bookings.api",
+    "openslot.domains.bookings.events",
+    "openslot.domains.mail.letters",
     # To the invitee alone; the host gets the link to the dashboard.
-    "openslot.integrations.mail.request_mails",
+    "openslot.domains.mail.kinds.requests",
     # Answers to messages about a booking go to the phone that was reminded of it.
-    "openslot.messaging.sending",
+    "openslot.domains.messaging.sending",
     # The provider of payments leads the invitee back to it.
-    "openslot.payments.operations",
-    "openslot.payments.public_api",
+    "openslot.domains.payments.operations",
+    "openslot.domains.payments.public_api",
     # The page of the link itself: whoever reads it has the link.
-    "openslot.web.booking_page.manage",
-    "openslot.web.booking_page.requested",
-    "openslot.web.booking_page.view",
-    "openslot.webhooks.schemas",
+    "openslot.doors.web.booking_page.manage",
+    "openslot.doors.web.booking_page.requested",
+    "openslot.doors.web.shared.booking_view",
+    "openslot.domains.webhooks.schemas",
 }
 WRITERS = {
     "begin_manage_url",
@@ -199,19 +199,19 @@ def test_no_other_module_can_write_the_link() -> None:
         module = ".".join(("openslot", *path.relative_to(PACKAGE).with_suffix("").parts))
         # Who imports it names it; the other modules need not be parsed.
         for node in ast.walk(parse(path)) if NAMES_LINKS.search(read_source(path)) else ():
-            if isinstance(node, ast.ImportFrom) and node.module == "openslot.bookings.links":
+            if isinstance(node, ast.ImportFrom) and node.module == "openslot.domains.bookings.links":
                 assert "*" not in {each.name for each in node.names}, module
                 found |= {module} if WRITERS & {each.name for each in node.names} else set()
             elif isinstance(node, (ast.Import, ast.ImportFrom)):
                 named = {f"{getattr(node, 'module', '')}.{each.name}" for each in node.names}
-                assert not named & {"openslot.bookings.links", ".openslot.bookings.links"}, module
+                assert not named & {"openslot.domains.bookings.links", ".openslot.bookings.links"}, module
 
     assert found == MAY_WRITE_LINKS
 
 
 def test_the_writers_of_links_are_all_known(runtime: Runtime) -> None:
-    from openslot.bookings import links
-    from openslot.core.ids import new_id
+    from openslot.domains.bookings import links
+    from openslot.platform.core.ids import new_id
 
     booking_id = new_id()
     others = {"booking_url", "read_manage_token", "request_url"}

@@ -8,12 +8,12 @@ from uuid import UUID, uuid4
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.messaging.connection_models import ConnectionChannel
-from openslot.messaging.models import ProviderName
+from openslot.domains.accounts.models import User
+from openslot.domains.messaging.connections.models import ConnectionChannel
+from openslot.domains.messaging.models import ProviderName
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.http.routes import OPERATIONS
 from tests.support.clocks import clock
 from tests.support.host import user

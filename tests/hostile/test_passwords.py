@@ -9,24 +9,24 @@ import httpx2
 import pytest
 from typer.testing import CliRunner
 
-from openslot.access import limit_store as store
-from openslot.access import operations as access
-from openslot.access import passwords
-from openslot.access.errors import InvalidCredentials, WeakPassword
-from openslot.access.models import SignedIn
-from openslot.access.passwords import AT_ONCE, KNOWN, STRANGERS, check_password, hash_password, is_password
-from openslot.accounts import operations as accounts
-from openslot.accounts.invitations import invitation_token, invite
-from openslot.accounts.members import add_member
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.organizations import add_organization
 from openslot.cli.commands import app
-from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
-from openslot.core.config import Settings
-from openslot.core.errors import Unauthorized, Unavailable
-from openslot.core.ids import fingerprint
-from openslot.core.work import Runtime, Work
-from openslot.people import operations as people
+from openslot.domains.access import operations as access
+from openslot.domains.access import passwords
+from openslot.domains.access.errors import InvalidCredentials, WeakPassword
+from openslot.domains.access.limits import store
+from openslot.domains.access.models import SignedIn
+from openslot.domains.access.passwords import AT_ONCE, KNOWN, STRANGERS, check_password, hash_password, is_password
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.invitations.operations import invitation_token, invite
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Unauthorized, Unavailable
+from openslot.platform.core.ids import fingerprint
+from openslot.platform.core.work import Runtime, Work
 from tests.support.passwords import CHEAP, PASSWORD
 from tests.support.statements import CountingPool
 from tests.web.conftest import carry_csrf_token

@@ -10,20 +10,21 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Networks, Settings
-from openslot.core.outbound import RequestLimits, Resolver, lookups, resolver
-from openslot.core.outbound import resolver as resolver_module
-from openslot.core.work import Runtime, system_clock
-from openslot.integrations.calendars import dav_client, ics_feed
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.models import CalDavWanted, IcsWanted
-from openslot.integrations.calendars.sync import sync_connection
-from openslot.integrations.oidc.models import Provider
-from openslot.integrations.oidc.provider import get_keys, get_metadata
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.models import CalDavWanted, IcsWanted
+from openslot.domains.calendars.sync import sync_connection
+from openslot.domains.oidc.models import Provider
+from openslot.domains.oidc.provider import get_keys, get_metadata
+from openslot.domains.webhooks import reactions
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.outbound import RequestLimits, Resolver, lookups, resolver
+from openslot.platform.core.outbound import resolver as resolver_module
+from openslot.platform.core.work import Runtime, system_clock
 from openslot.runtime import open_runtime
-from openslot.webhooks import reactions
+from openslot.vendors import ics_feed
+from openslot.vendors.caldav import client as dav_client
 from tests.hostile.support import add_owner, happen, until, working
 from tests.support.feeds import publishing
 from tests.support.name_server import NameServer, serving_names

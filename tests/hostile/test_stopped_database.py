@@ -11,18 +11,18 @@ import psutil
 import pytest
 from msgspec.structs import replace
 
-from openslot.access import operations as access
-from openslot.accounts.models import UserWanted
-from openslot.accounts.plans import Plan
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.embedded import start_server, stop_server
-from openslot.core.environment import load_settings
-from openslot.core.work import Work
-from openslot.http.health import ANSWER_WITHIN
-from openslot.people import operations as people
-from openslot.routing import post
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import UserWanted
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.people import operations as people
+from openslot.doors.http.health import ANSWER_WITHIN
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.embedded import start_server, stop_server
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.work import Work
+from openslot.platform.routing import post
 from openslot.runtime import open_runtime
 from tests.support.databases import TEMPLATE, UNSAFE_AND_FAST, copy_data_dir, database_at
 from tests.support.live import connect, serving

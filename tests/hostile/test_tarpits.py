@@ -10,11 +10,11 @@ from ipaddress import ip_network
 import pytest
 from msgspec.structs import replace
 
-from openslot.core.config import Networks, Settings
-from openslot.core.work import Runtime
-from openslot.jobs import gate
+from openslot.domains.webhooks import reactions
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs import gate
 from openslot.runtime import open_runtime
-from openslot.webhooks import reactions
 from tests.hostile.support import add_owner, happen, until, working
 from tests.support.parts import LONG
 from tests.support.receiver import receiving

@@ -5,7 +5,7 @@ import json
 
 import asyncpg
 
-from openslot.access.models import CredentialKind, new_key
+from openslot.domains.access.models import CredentialKind, new_key
 from tests.hostile.server import PROXY, Server
 from tests.hostile.wire import POST, Answer, read_answer
 

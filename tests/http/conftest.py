@@ -6,15 +6,15 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from openslot.access import operations as access
-from openslot.accounts.models import UserWanted
-from openslot.accounts.plans import Plan
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.environment import load_settings
-from openslot.core.log import set_up_logging
-from openslot.people import operations as people
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import UserWanted
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.log import set_up_logging
 from openslot.runtime import open_runtime
 from tests.http.probes import PROBES
 from tests.support.databases import new_database

@@ -8,10 +8,10 @@ from uuid import UUID
 import asyncpg
 from msgspec import Meta, Struct, to_builtins
 
-from openslot.core.text import Name, Prose
-from openslot.core.work import Work
-from openslot.routing import Cookie, Query, Request, Response, delete, get, post, put
-from openslot.routing.listings import Limit, PageNumber, To
+from openslot.platform.core.text import Name, Prose
+from openslot.platform.core.work import Work
+from openslot.platform.routing import Cookie, Query, Request, Response, delete, get, post, put
+from openslot.platform.routing.listings import Limit, PageNumber, To
 
 
 class Color(StrEnum):

@@ -3,8 +3,8 @@
 from msgspec import Struct
 
 from openslot.app import create_app
-from openslot.core.environment import load_settings
-from openslot.http.doors import Handler
+from openslot.doors.http.doors import Handler
+from openslot.platform.core.environment import load_settings
 
 
 class Operation(Struct, frozen=True):

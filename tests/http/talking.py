@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from openslot.http.protocol.limits import ConnectionLimits
+from openslot.doors.http.protocol.limits import ConnectionLimits
 from tests.support.live import serving
 
 Scope = dict[str, Any]

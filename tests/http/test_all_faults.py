@@ -7,8 +7,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import Book, book, meeting, read, settings
 from tests.http.routes import PUBLIC, REST, Operation
 from tests.support.clocks import clock

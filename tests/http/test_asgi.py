@@ -8,7 +8,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from openslot.app import create_app
-from openslot.core.config import Settings
+from openslot.platform.core.config import Settings
 from tests.http.golden.asgi import running
 from tests.support.live import connect, serving
 

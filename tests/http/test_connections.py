@@ -5,11 +5,9 @@ import resource
 
 import pytest
 
-from openslot.access.door import client_address
-from openslot.core.config import Networks, Settings
-from openslot.core.errors import Refusal
-from openslot.http.errors import status_of
-from openslot.http.protocol.limits import (
+from openslot.domains.access.door import client_address
+from openslot.doors.http.errors import status_of
+from openslot.doors.http.protocol.limits import (
     UNCOUNTED,
     ConnectionLimits,
     Connections,
@@ -17,6 +15,8 @@ from openslot.http.protocol.limits import (
     counted_address,
     limits_of,
 )
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.errors import Refusal
 
 NOBODY = Networks()
 PROXIES = Networks.parse("10.0.0.0/8, fd00::/8")

@@ -10,27 +10,27 @@ from uuid import UUID
 import pytest
 from msgspec import Struct
 
-from openslot.access import limits
-from openslot.access.models import LimitVerdict
-from openslot.accounts import invitations
-from openslot.accounts import operations as accounts
-from openslot.accounts import profile_store as profiles
-from openslot.accounts.members import add_member
-from openslot.accounts.organizations import add_organization
-from openslot.agents import images
 from openslot.app import create_app
-from openslot.bookings.links import manage_token
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.db import Db
-from openslot.core.ids import sign_id
-from openslot.core.work import Runtime
 from openslot.demo.seed import seed
-from openslot.http.doors import Route, get_user
-from openslot.http.handlers import NAMES
-from openslot.integrations.calendars.booking_events import renew_feed
-from openslot.routing import HandlerFunction, RateLimit, Response, get
-from openslot.wait_list.operations import entry_token
+from openslot.domains.access.limits import operations as limits
+from openslot.domains.access.models import LimitVerdict
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.invitations import operations as invitations
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.profiles import store as profiles
+from openslot.domains.bookings.links import manage_token
+from openslot.domains.calendars.booking_events import renew_feed
+from openslot.domains.wait_list.operations import entry_token
+from openslot.doors.agents import images
+from openslot.doors.http.doors import Route, get_user
+from openslot.doors.http.handlers import NAMES
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.db import Db
+from openslot.platform.core.ids import sign_id
+from openslot.platform.core.work import Runtime
+from openslot.platform.routing import HandlerFunction, RateLimit, Response, get
 from tests.http.golden.asgi import ask, running
 from tests.support.founding import add_event_type, found_team
 

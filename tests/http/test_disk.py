@@ -8,17 +8,17 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.access import operations as access
-from openslot.accounts.models import User
-from openslot.core import outages
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.outages import FULL, REFUSED, read_disk
-from openslot.core.work import Runtime
-from openslot.doctor import machine
-from openslot.doctor.finding import FindingState
-from openslot.doctor.machine import look_at_space
-from openslot.http.errors import translate
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import User
+from openslot.domains.doctor import machine
+from openslot.domains.doctor.finding import FindingState
+from openslot.domains.doctor.machine import look_at_space
+from openslot.doors.http.errors import translate
+from openslot.platform.core import outages
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.outages import FULL, REFUSED, read_disk
+from openslot.platform.core.work import Runtime
 
 NO_SPACE = asyncpg.DiskFullError("could not extend file: No space left on device")
 

@@ -8,15 +8,15 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from openslot.access.models import AgentEntry, Entry, LimitVerdict
-from openslot.core.actor import Actor, ActorKind
-from openslot.core.errors import Forbidden, Refusal, Unauthorized
-from openslot.core.work import Runtime, Work
-from openslot.http.doors import Door, Exchange
-from openslot.http.edge import App
-from openslot.http.errors import status_of
-from openslot.http.router import read_mounts
-from openslot.routing import Cookie, File, Mount, Query, RateLimit, Request, Response, delete, get, post, put
+from openslot.domains.access.models import AgentEntry, Entry, LimitVerdict
+from openslot.doors.http.doors import Door, Exchange
+from openslot.doors.http.edge import App
+from openslot.doors.http.errors import status_of
+from openslot.doors.http.router import read_mounts
+from openslot.platform.core.actor import Actor, ActorKind
+from openslot.platform.core.errors import Forbidden, Refusal, Unauthorized
+from openslot.platform.core.work import Runtime, Work
+from openslot.platform.routing import Cookie, File, Mount, Query, RateLimit, Request, Response, delete, get, post, put
 from tests.http.golden.asgi import Sent, ask
 
 SCIM = "application/scim+json"

@@ -9,11 +9,11 @@ import pytest
 from msgspec import Meta, Struct
 
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.errors import Conflict, Invalid, NotFound, Refusal
-from openslot.core.work import Runtime, Work
-from openslot.http.handlers import read_handler
-from openslot.routing import Form, Response, WhenEmpty, find_declaration, get, post
+from openslot.doors.http.handlers import read_handler
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Conflict, Invalid, NotFound, Refusal
+from openslot.platform.core.work import Runtime, Work
+from openslot.platform.routing import Form, Response, WhenEmpty, find_declaration, get, post
 from tests.support.live import connect, serving
 
 NOTE = -2

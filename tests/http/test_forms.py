@@ -8,13 +8,13 @@ import pytest
 from msgspec import Meta, Struct
 
 from openslot.app import doors
-from openslot.core.environment import load_settings
-from openslot.core.errors import Invalid
-from openslot.core.text import LINE, EmailAddress, Prose
-from openslot.core.times import Zone
-from openslot.http.doors import Exchange
-from openslot.http.forms import FORMS, read_form, read_form_strictly
-from openslot.routing import File, Form, WhenEmpty
+from openslot.doors.http.doors import Exchange
+from openslot.doors.http.forms import FORMS, read_form, read_form_strictly
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.text import LINE, EmailAddress, Prose
+from openslot.platform.core.times import Zone
+from openslot.platform.routing import File, Form, WhenEmpty
 
 PAGES = next(door for door in doors(load_settings({}, environ={})) if door.name == "pages")
 BOUNDARY = "limit"

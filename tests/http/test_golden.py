@@ -15,7 +15,7 @@ import re
 
 import pytest
 
-from openslot.core.config import Settings
+from openslot.platform.core.config import Settings
 from tests.http.golden.cases import read_case
 from tests.http.golden.recording import ANSWERS, DESCRIPTION, list_answers, read_description
 

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.core.config import Settings
+from openslot.platform.core.config import Settings
 from tests.http.routes import PUBLIC, REST
 
 UNKNOWN = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"

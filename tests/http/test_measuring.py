@@ -6,13 +6,13 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.access.door import is_loopback
 from openslot.app import create_app
-from openslot.core.config import Networks, Settings
-from openslot.core.environment import load_settings
-from openslot.core.errors import StartupError, Unauthorized
-from openslot.http.health import check_may_measure
-from openslot.routing import Request
+from openslot.domains.access.door import is_loopback
+from openslot.doors.http.health import check_may_measure
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.errors import StartupError, Unauthorized
+from openslot.platform.routing import Request
 from tests.support.live import connect, serving
 
 TOKEN = "m" * 32

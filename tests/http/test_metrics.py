@@ -8,10 +8,10 @@ import asyncpg
 import httpx2
 import pytest
 
-from openslot.core.config import Settings
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime, system_clock
-from openslot.jobs import store
+from openslot.platform.core.config import Settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime, system_clock
+from openslot.platform.jobs import store
 
 # The limit of Prometheus, if nothing else is chosen.
 SCRAPED_WITHIN = 10

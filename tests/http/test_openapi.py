@@ -6,10 +6,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.http.doors import Door, enter_freely, refuse_with_json
-from openslot.http.openapi import list_operations
-from openslot.http.router import read_mounts
-from openslot.routing import Mount, get, post
+from openslot.doors.http.doors import Door, enter_freely, refuse_with_json
+from openslot.doors.http.openapi import list_operations
+from openslot.doors.http.router import read_mounts
+from openslot.platform.routing import Mount, get, post
 from tests.http.routes import PUBLIC, REST
 from tests.support.openapi import DESCRIPTION
 

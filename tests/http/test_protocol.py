@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from openslot.http.protocol.limits import ConnectionLimits
+from openslot.doors.http.protocol.limits import ConnectionLimits
 from tests.http.talking import GET, LAST, Receive, Scope, Send, answer, read_body, talking
 
 

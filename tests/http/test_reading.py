@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openslot.core.errors import Refusal
-from openslot.http.protocol.limits import ConnectionLimits
-from openslot.http.protocol.messages import RequestReader
+from openslot.doors.http.protocol.limits import ConnectionLimits
+from openslot.doors.http.protocol.messages import RequestReader
+from openslot.platform.core.errors import Refusal
 from tests.support.malformed import MALFORMED
 
 SMALL = ConnectionLimits(head_bytes=400, fields=8, framing_bytes=100)

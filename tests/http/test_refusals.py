@@ -8,15 +8,23 @@ from pathlib import Path
 import pytest
 
 import openslot.app
-from openslot.access.errors import InvalidCredentials, LimitReached
-from openslot.availability.errors import HoldLimitExceeded
-from openslot.core.errors import Internal, Invalid, Refusal, RefusalKind, Unauthorized, Unavailable, all_refusals
-from openslot.http.errors import STATUSES, HttpRefusal, MethodNotAllowed, headers_of
-from openslot.mcp.errors import RpcRefusal
+from openslot.domains.access.errors import InvalidCredentials, LimitReached
+from openslot.domains.availability.errors import HoldLimitExceeded
+from openslot.doors.http.errors import STATUSES, HttpRefusal, MethodNotAllowed, headers_of
+from openslot.doors.mcp.errors import RpcRefusal
+from openslot.platform.core.errors import (
+    Internal,
+    Invalid,
+    Refusal,
+    RefusalKind,
+    Unauthorized,
+    Unavailable,
+    all_refusals,
+)
 
 PACKAGE = Path(openslot.app.__file__).parent
-CORE = sorted((PACKAGE / "core").rglob("*.py"))
-ERRORS = sorted({*PACKAGE.rglob("errors.py")} - {PACKAGE / "http" / "errors.py"})
+CORE = sorted((PACKAGE / "platform" / "core").rglob("*.py"))
+ERRORS = sorted({*PACKAGE.rglob("errors.py")} - {PACKAGE / "doors" / "http" / "errors.py"})
 OURS = [refusal for refusal in all_refusals() if refusal.__module__.startswith("openslot.")]
 HEADER = re.compile(r"[A-Za-z]+(-[A-Za-z]+)+")
 
@@ -41,7 +49,7 @@ def is_of_http(value: object) -> bool:
 
 @pytest.mark.parametrize("path", CORE, ids=name)
 def test_core_imports_nothing_that_serves_http(path: Path) -> None:
-    serving = re.compile(r"(http$|http\.server|httptools|uvicorn|openslot\.(http|routing))")
+    serving = re.compile(r"(http$|http\.server|httptools|uvicorn|openslot\.(doors|platform\.routing))")
 
     assert [module for module in imports(path) if serving.match(module)] == []
 
@@ -55,7 +63,7 @@ def test_errors_of_core_and_domains_name_no_status_and_no_header(path: Path) -> 
 
 @pytest.mark.parametrize("refusal", OURS, ids=lambda refusal: refusal.__name__)
 def test_only_refusals_of_the_http_layer_have_a_status(refusal: type[Refusal]) -> None:
-    is_of_http_layer = refusal.__module__ == "openslot.http.errors"
+    is_of_http_layer = refusal.__module__ == "openslot.doors.http.errors"
 
     assert issubclass(refusal, HttpRefusal) is is_of_http_layer
     assert ("status" in vars(refusal)) is (is_of_http_layer and refusal is not HttpRefusal)

@@ -5,13 +5,13 @@ from uuid import UUID
 
 import pytest
 
-from openslot.accounts.models import User
 from openslot.app import doors
-from openslot.core.environment import load_settings
-from openslot.core.work import Work
-from openslot.http.doors import Door
-from openslot.http.router import Router, read_mounts
-from openslot.routing import Form, Mount, Query, collect, get, post
+from openslot.domains.accounts.models import User
+from openslot.doors.http.doors import Door
+from openslot.doors.http.router import Router, read_mounts
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.work import Work
+from openslot.platform.routing import Form, Mount, Query, collect, get, post
 
 DOORS = doors(load_settings({}, environ={}))
 
@@ -159,7 +159,7 @@ async def is_not_declared() -> None: ...
     ("handler", "words"),
     [
         (asks_for_an_address, "asks_for_an_address asks for address, which nobody gives"),
-        (asks_for_another_work, "must take work as <class 'openslot.core.work.Work'>"),
+        (asks_for_another_work, "must take work as <class 'openslot.platform.core.work.Work'>"),
         (asks_for_another_entry, "must take entry as .*Entry'> or .*AgentEntry'>"),
         (marks_a_plain_value, "asks for page, which nobody gives; mark it with Query"),
         (leaves_a_value, "does not take name, which its path has"),
@@ -214,9 +214,9 @@ def test_an_answer_is_not_kept_for_retries_without_a_transaction() -> None:
 
 
 def test_a_declared_handler_is_collected_from_its_module_alone() -> None:
-    found = collect("openslot.bookings")
+    found = collect("openslot.domains.bookings")
     names = [handler.__name__ for handler in found]
 
     assert names[:5] == ["list_bookings", "get_booking", "create_booking", "cancel_booking", "reschedule_booking"]
     assert "create_hold" in names
-    assert all(handler.__module__.startswith("openslot.bookings.") for handler in found)
+    assert all(handler.__module__.startswith("openslot.domains.bookings.") for handler in found)

@@ -5,7 +5,7 @@ import inspect
 
 import pytest
 
-from openslot.accounts.models import RESERVED
+from openslot.domains.accounts.models import RESERVED
 from tests.http.routes import JSON_API, OPERATIONS, PUBLIC, REST, Operation
 
 # The operations whose success is not 200.

@@ -9,14 +9,14 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 import pytest
 import uvloop
 
-from openslot.access.door import find_forwarded_client
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Networks, Settings
-from openslot.core.work import Runtime
 from openslot.demo.seed import seed
-from openslot.http.protocol.limits import MAX_ALONE, MAX_BESIDE_OTHERS, SHARE_SECONDS, ConnectionLimits
-from openslot.routing import Response, get
+from openslot.domains.access.door import find_forwarded_client
+from openslot.doors.http.protocol.limits import MAX_ALONE, MAX_BESIDE_OTHERS, SHARE_SECONDS, ConnectionLimits
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.work import Runtime
+from openslot.platform.routing import Response, get
 from tests.http.talking import Receive, Scope, Send, answer, read_body
 from tests.support.live import serving
 

@@ -7,11 +7,11 @@ import httpx2
 import pytest
 
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.errors import Conflict
-from openslot.core.events import Change
-from openslot.core.work import Runtime, Work
-from openslot.routing import Response, Success, get, post
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Conflict
+from openslot.platform.core.events import Change
+from openslot.platform.core.work import Runtime, Work
+from openslot.platform.routing import Response, Success, get, post
 from tests.support.live import connect, serving
 
 NOTE = -2

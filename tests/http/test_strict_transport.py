@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.app import create_app, doors
-from openslot.core.config import Settings
-from openslot.core.environment import load_settings
-from openslot.http.security import api_headers
+from openslot.doors.http.security import api_headers
+from openslot.platform.core.config import Settings
+from openslot.platform.core.environment import load_settings
 from tests.support import live
 from tests.support.live import connect, serving
 from tests.support.malformed import MALFORMED

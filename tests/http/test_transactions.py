@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.errors import Conflict
-from openslot.core.work import Runtime, Work
-from openslot.routing import Response, Success, get, patch, post
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Conflict
+from openslot.platform.core.work import Runtime, Work
+from openslot.platform.routing import Response, Success, get, patch, post
 from tests.support.live import connect, serving
 
 # No lane of an effect has it.

@@ -12,8 +12,8 @@ import pytest
 from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po
 
-from openslot.i18n.languages import LANGUAGES
-from openslot.i18n.localization import get_catalog
+from openslot.platform.i18n.languages import LANGUAGES
+from openslot.platform.i18n.localization import get_catalog
 from tests.support.once import made_once
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +41,7 @@ def read(path: Path, locale: str | None = None) -> Catalog:
 
 @cache
 def catalog(language: str) -> Catalog:
-    return read(ROOT / f"openslot/i18n/locales/{language}/LC_MESSAGES/openslot.po", language)
+    return read(ROOT / f"openslot/platform/i18n/locales/{language}/LC_MESSAGES/openslot.po", language)
 
 
 def messages(found: Catalog) -> list[Message]:
@@ -68,7 +68,7 @@ def is_for_one_number(found: Catalog, form: int) -> bool:
 
 
 def test_there_is_a_catalog_for_every_language_and_no_other() -> None:
-    folders = [path.name for path in (ROOT / "openslot/i18n/locales").iterdir()]
+    folders = [path.name for path in (ROOT / "openslot/platform/i18n/locales").iterdir()]
 
     assert sorted(folders) == TRANSLATED
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from openslot.i18n.languages import DEFAULT, LANGUAGES, find_locale, negotiate
+from openslot.platform.i18n.languages import DEFAULT, LANGUAGES, find_locale, negotiate
 
 
 @pytest.mark.parametrize(

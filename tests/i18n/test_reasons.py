@@ -7,13 +7,13 @@ import re
 import pytest
 
 import openslot
-from openslot.bookings.models import LEFT
-from openslot.core.effects import REPLACED
-from openslot.i18n import Reason, keep, recall, say
-from openslot.i18n.languages import ENGLISH, LANGUAGES, negotiate
-from openslot.i18n.localization import get_catalog, localize
-from openslot.i18n.texts import LONGEST_KEPT, list_reasons
-from openslot.integrations.mail.reasons import UNWANTED
+from openslot.domains.bookings.models import LEFT
+from openslot.domains.mail.reasons import UNWANTED
+from openslot.platform.core.effects import REPLACED
+from openslot.platform.i18n import Reason, keep, recall, say
+from openslot.platform.i18n.languages import ENGLISH, LANGUAGES, negotiate
+from openslot.platform.i18n.localization import get_catalog, localize
+from openslot.platform.i18n.texts import LONGEST_KEPT, list_reasons
 from scripts.reasons import find_literal_skips, list_literal_skips
 
 for _module in pkgutil.walk_packages(openslot.__path__, "openslot."):

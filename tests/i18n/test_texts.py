@@ -6,12 +6,12 @@ import sys
 import msgspec
 import pytest
 
-from openslot.accounts.errors import EmailAlreadyExists
-from openslot.core.errors import Invalid
-from openslot.i18n import PluralText, Text
-from openslot.i18n.languages import negotiate
-from openslot.i18n.localization import localize
-from openslot.webhooks.errors import WebhookLimitExceeded
+from openslot.domains.accounts.errors import EmailAlreadyExists
+from openslot.domains.webhooks.errors import WebhookLimitExceeded
+from openslot.platform.core.errors import Invalid
+from openslot.platform.i18n import PluralText, Text
+from openslot.platform.i18n.languages import negotiate
+from openslot.platform.i18n.localization import localize
 
 GERMAN, ARABIC = negotiate("de"), negotiate("ar")
 
@@ -69,6 +69,6 @@ def test_a_refusal_is_english_for_programs_and_translated_for_people() -> None:
 
 
 def test_texts_cost_the_terminal_no_catalogs() -> None:
-    code = "import sys, openslot.core.errors, openslot.core.text; sys.exit('babel' in sys.modules)"
+    code = "import sys, openslot.platform.core.errors, openslot.platform.core.text; sys.exit('babel' in sys.modules)"
 
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import openslot
-from openslot.integrations.calendars.errors import CalendarFault
+from openslot.domains.calendars.errors import CalendarFault
 from tests.i18n import visible
 
 
@@ -17,34 +17,36 @@ def all_subclasses(parent: type[object]) -> Iterator[type[object]]:
 
 
 ROOT = Path(openslot.__file__).parent
-TEMPLATES = sorted((ROOT / "web/templates").rglob("*.html"))
+TEMPLATES = sorted((ROOT / "doors/web/templates").rglob("*.html"))
 # What an operation's entry in the API's reference says is the API's own description, which is English.
 ENGLISH = {"api_docs_parts.html"}
-PAGES = sorted(path for path in (ROOT / "web").rglob("*.py") if "api_docs" not in path.parts)
+PAGES = sorted(path for path in (ROOT / "doors/web").rglob("*.py") if "api_docs" not in path.parts)
 # Refusals that only programs meet.
 MACHINES = {"scim", "agents", "mcp"}
-REFUSALS = sorted(
-    path
-    for path in (*ROOT.glob("*/errors.py"), *ROOT.glob("integrations/*/errors.py"))
-    if path.parent.name not in MACHINES
-)
-SCRIPTS = sorted((ROOT / "web").rglob("*.js"))
+REFUSALS = sorted(path for path in ROOT.glob("*/**/errors.py") if path.parent.name not in MACHINES)
+SCRIPTS = sorted((ROOT / "doors/web").rglob("*.js"))
 # Modules that say what is wrong with a field of a form.
 FAULTS = [
     ROOT / path
     for path in (
-        "accounts/rules.py",
-        "core/text.py",
-        "core/times.py",
-        "http/bodies.py",
+        "domains/accounts/rules.py",
+        "platform/core/text.py",
+        "platform/core/times.py",
+        "doors/http/bodies.py",
     )
 ]
 # What only programs are told, because no form can be wrong in this way.
 FOR_PROGRAMS = ("is nested deeper than ", "is not valid JSON", "must be an E.164 phone number: ")
 # Modules without any other words.
-RULES = [ROOT / path for path in ("accounts/rules.py", "core/times.py", "schedules/rules.py")]
+RULES = [ROOT / path for path in ("domains/accounts/rules.py", "platform/core/times.py", "domains/schedules/rules.py")]
 # Modules whose failures a host reads on pages and in mails.
-PEERS = sorted([*(ROOT / "integrations/calendars").glob("*.py"), *(ROOT / "core/outbound").glob("*.py")])
+PEERS = sorted(
+    [
+        each
+        for folder in ("domains/calendars", "vendors", "platform/core/outbound")
+        for each in (ROOT / folder).rglob("*.py")
+    ]
+)
 FAILURES = frozenset(
     {"CalendarFault", *(each.__name__ for each in all_subclasses(CalendarFault)), "OutboundFailed"}
 ) - {
@@ -53,7 +55,9 @@ FAILURES = frozenset(
 }
 # Modules that cancel bookings, or leave out what was to be done, and say why.
 WRITERS = sorted(
-    path for folder in ("bookings", "people", "scim", "integrations") for path in (ROOT / folder).rglob("*.py")
+    path
+    for folder in ("domains/bookings", "domains/calendars", "domains/mail", "domains/people", "doors/scim", "vendors")
+    for path in (ROOT / folder).rglob("*.py")
 )
 
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 from jinja2 import nodes
 
-from openslot.web.templating import templates
+from openslot.doors.web.shared.templating import templates
 
 SEEN = frozenset({"alt", "aria-label", "label", "placeholder", "title", "data-label", "data-copied", "data-failed"})
 UNSEEN = frozenset({"code", "script", "style"})

@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from openslot.core.actor import OPERATOR, EffectAttempt
-from openslot.core.config import Settings
-from openslot.core.db import Row
-from openslot.core.events import Effect
-from openslot.core.work import Done, Outcome, Reaction, Runtime, TryLater, Wiring, Work
-from openslot.i18n import Reason
+from openslot.platform.core.actor import OPERATOR, EffectAttempt
+from openslot.platform.core.config import Settings
+from openslot.platform.core.db import Row
+from openslot.platform.core.events import Effect
+from openslot.platform.core.work import Done, Outcome, Reaction, Runtime, TryLater, Wiring, Work
+from openslot.platform.i18n import Reason
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Poked
 from tests.support.clocks import MovingClock

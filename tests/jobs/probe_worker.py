@@ -5,11 +5,11 @@ import os
 import signal
 from pathlib import Path
 
-from openslot.core.environment import load_settings
-from openslot.core.events import Effect
-from openslot.core.log import set_up_logging
-from openslot.core.work import Done, Outcome, Work
-from openslot.jobs.worker import run_worker
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.events import Effect
+from openslot.platform.core.log import set_up_logging
+from openslot.platform.core.work import Done, Outcome, Work
+from openslot.platform.jobs.worker import run_worker
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Poked, wired
 

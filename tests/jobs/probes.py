@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 from uuid import UUID
 
-from openslot.core.events import Effect, Event
-from openslot.core.work import Done, Outcome, Reaction, Wiring, Work
+from openslot.platform.core.events import Effect, Event
+from openslot.platform.core.work import Done, Outcome, Reaction, Wiring, Work
 
 # Any table that nobody else writes to meanwhile.
 LEAVE_MARK = "insert into rate_log (bucket, stamps, taken) values ($1, '{}', 0)"

@@ -1,13 +1,10 @@
 """A target that refuses what it is told to, and what became of each note."""
 
-from openslot.core.actor import OPERATOR, EffectAttempt
-from openslot.core.events import Effect
-from openslot.core.revivals import (
-    RevivalVerdict,
-    revive_effects,
-)
-from openslot.core.work import Done, Outcome, Runtime, Work
-from openslot.i18n import say
+from openslot.platform.core.actor import OPERATOR, EffectAttempt
+from openslot.platform.core.events import Effect
+from openslot.platform.core.revivals import RevivalVerdict, revive_effects
+from openslot.platform.core.work import Done, Outcome, Runtime, Work
+from openslot.platform.i18n import say
 from tests.jobs.probes import Poked
 from tests.support.effects import run_attempt
 

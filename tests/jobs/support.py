@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable
 from uuid import UUID
 
-from openslot.core.actor import OPERATOR
-from openslot.core.ids import new_id
-from openslot.core.work import Periodic, Runtime
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Periodic, Runtime
 from tests.jobs.probes import Poked
 from tests.support.effects import WITHIN
 

@@ -6,12 +6,12 @@ from time import monotonic
 
 import pytest
 
-from openslot.core.actor import Destination, EffectAttempt
-from openslot.core.config import Settings
-from openslot.core.events import Effect
-from openslot.core.ids import new_id
-from openslot.core.work import AskedToWait, Done, Expanded, Outcome, Reaction, Runtime, Target, Work, to_target
-from openslot.jobs.gate import AT_ONCE, LONGEST, LONGEST_WISH, Gate, Place, Rejected
+from openslot.platform.core.actor import Destination, EffectAttempt
+from openslot.platform.core.config import Settings
+from openslot.platform.core.events import Effect
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import AskedToWait, Done, Expanded, Outcome, Reaction, Runtime, Target, Work, to_target
+from openslot.platform.jobs.gate import AT_ONCE, LONGEST, LONGEST_WISH, Gate, Place, Rejected
 from openslot.runtime import open_runtime
 from tests.jobs.gate_visits import KIND, NOW, PLACES, SHORT, enter, proven, somewhere, turn_away
 from tests.jobs.probes import wired

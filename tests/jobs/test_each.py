@@ -9,16 +9,16 @@ import asyncpg
 import httpx2
 import pytest
 
-from openslot.core.actor import SYSTEM
-from openslot.core.config import Settings
-from openslot.core.ids import new_id
-from openslot.core.sealing import seal
-from openslot.core.work import Runtime
-from openslot.doctor.database import look_at_database
-from openslot.jobs.each import Served, serve_each
-from openslot.jobs.periodic import run_job
-from openslot.messaging.jobs import erase
-from openslot.payments.polling import finish_endings
+from openslot.domains.doctor.database import look_at_database
+from openslot.domains.messaging.jobs import erase
+from openslot.domains.payments.polling import finish_endings
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.sealing import seal
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.each import Served, serve_each
+from openslot.platform.jobs.periodic import run_job
 from openslot.wiring import PERIODIC, WIRING
 from tests.jobs.probes import LEAVE_MARK
 from tests.jobs.support import forget_run, list_failed

@@ -5,14 +5,25 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.config import Settings
-from openslot.core.effects import release_held
-from openslot.core.events import Effect
-from openslot.core.ids import new_id
-from openslot.core.revivals import RevivalVerdict, revive_effects
-from openslot.core.work import Done, Expanded, GiveUp, Outcome, Reaction, Runtime, Skipped, Target, Wiring, Work
-from openslot.i18n import Reason
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.effects import release_held
+from openslot.platform.core.events import Effect
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.revivals import RevivalVerdict, revive_effects
+from openslot.platform.core.work import (
+    Done,
+    Expanded,
+    GiveUp,
+    Outcome,
+    Reaction,
+    Runtime,
+    Skipped,
+    Target,
+    Wiring,
+    Work,
+)
+from openslot.platform.i18n import Reason
 from openslot.runtime import open_runtime
 from tests.jobs.probes import LEAVE_MARK, MARKS, Notebook, Poked, wired
 from tests.jobs.support import poke, settled, states, until

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from openslot.core.config import Settings
-from openslot.core.effects import EffectEnding, Finish, finish_effects, take_effects
-from openslot.core.events import Change, Effect
-from openslot.core.ids import new_id
-from openslot.core.work import Done, Expanded, Outcome, Reaction, Runtime, Skipped, Target, Work
-from openslot.i18n import Reason
+from openslot.platform.core.config import Settings
+from openslot.platform.core.effects import EffectEnding, Finish, finish_effects, take_effects
+from openslot.platform.core.events import Change, Effect
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Done, Expanded, Outcome, Reaction, Runtime, Skipped, Target, Work
+from openslot.platform.i18n import Reason
 from openslot.runtime import open_runtime
 from tests.jobs.probes import LEAVE_MARK, MARKS, Notebook, Poked, wired
 from tests.jobs.support import poke, settled, states

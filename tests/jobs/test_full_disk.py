@@ -6,11 +6,11 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
-from openslot.core.config import Settings
-from openslot.core.db import PoolTimeoutError
-from openslot.core.events import Effect
-from openslot.core.work import Done, Outcome, Runtime, Work
-from openslot.jobs import effects
+from openslot.platform.core.config import Settings
+from openslot.platform.core.db import PoolTimeoutError
+from openslot.platform.core.events import Effect
+from openslot.platform.core.work import Done, Outcome, Runtime, Work
+from openslot.platform.jobs import effects
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Notebook, wired
 from tests.jobs.support import poke, settled, states, until

@@ -6,11 +6,11 @@ import os
 import asyncpg
 import pytest
 
-from openslot.accounts.events import UserPasswordChanged
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.domains.accounts.events import UserPasswordChanged
+from openslot.domains.accounts.models import User
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.forked import Forked, openslot
 
 BLOCKED = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.core.actor import Destination, EffectAttempt
-from openslot.core.ids import new_id
-from openslot.jobs import gate as gates
-from openslot.jobs.gate import (
+from openslot.platform.core.actor import Destination, EffectAttempt
+from openslot.platform.core.ids import new_id
+from openslot.platform.jobs import gate as gates
+from openslot.platform.jobs.gate import (
     AT_ONCE,
     FORGIVEN_AFTER,
     LONGEST,

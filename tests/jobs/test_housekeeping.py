@@ -6,16 +6,16 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.config import Settings
-from openslot.core.db import transaction
-from openslot.core.effects import release_held
-from openslot.core.events import NewEffect, insert_effects
-from openslot.core.ids import new_id
-from openslot.core.work import Periodic, Runtime, Work
-from openslot.jobs.batches import Batch, repeat, walk
-from openslot.jobs.gate import ALL_SLOW_PLACES, AT_THIS_TARGET, OF_THIS_OWNER
-from openslot.jobs.periodic import run_job, run_periodic
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.db import transaction
+from openslot.platform.core.effects import release_held
+from openslot.platform.core.events import NewEffect, insert_effects
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Periodic, Runtime, Work
+from openslot.platform.jobs.batches import Batch, repeat, walk
+from openslot.platform.jobs.gate import ALL_SLOW_PLACES, AT_THIS_TARGET, OF_THIS_OWNER
+from openslot.platform.jobs.periodic import run_job, run_periodic
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.jobs.probes import LEAVE_MARK, MARKS, Notebook, Poked, wired

@@ -5,10 +5,10 @@ import random
 
 import pytest
 
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.jobs import probe_worker
 from tests.jobs.probes import Notebook, Poked, wired

@@ -9,11 +9,11 @@ import httpx2
 import msgspec
 import pytest
 
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.embedded import start_server, stop_server
-from openslot.core.environment import load_settings
-from openslot.core.ids import new_id
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.embedded import start_server, stop_server
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.ids import new_id
 from openslot.runtime import open_runtime
 from tests.jobs import probe_worker
 from tests.jobs.probes import Notebook, Poked, wired

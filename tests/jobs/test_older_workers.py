@@ -5,13 +5,13 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from openslot import __version__
-from openslot.core.actor import SYSTEM, EffectAttempt
-from openslot.core.config import Settings
-from openslot.core.db import Row
-from openslot.core.effects import release_held
-from openslot.core.events import Effect
-from openslot.core.ids import new_id
-from openslot.core.work import Expanded, Outcome, Periodic, Reaction, Runtime, Target, Wiring, Work
+from openslot.platform.core.actor import SYSTEM, EffectAttempt
+from openslot.platform.core.config import Settings
+from openslot.platform.core.db import Row
+from openslot.platform.core.effects import release_held
+from openslot.platform.core.events import Effect
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Expanded, Outcome, Periodic, Reaction, Runtime, Target, Wiring, Work
 from openslot.runtime import open_runtime
 from tests.jobs.planning import jobs as planned_jobs
 from tests.jobs.planning import plan, planning

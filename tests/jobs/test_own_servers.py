@@ -2,9 +2,9 @@
 
 from datetime import datetime, timedelta
 
-from openslot.core.actor import Destination, EffectAttempt
-from openslot.core.ids import new_id
-from openslot.jobs.gate import ARRIVES_WITHIN, QUICK, Gate, Place, Rejected
+from openslot.platform.core.actor import Destination, EffectAttempt
+from openslot.platform.core.ids import new_id
+from openslot.platform.jobs.gate import ARRIVES_WITHIN, QUICK, Gate, Place, Rejected
 from tests.jobs.gate_visits import (
     KIND,
     NOW,

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from openslot.core.config import Settings
-from openslot.core.ids import new_id
-from openslot.core.work import Periodic, Runtime, Wiring, Work
-from openslot.jobs.periodic import claim_run, first_missed, run_job, run_periodic
+from openslot.platform.core.config import Settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Periodic, Runtime, Wiring, Work
+from openslot.platform.jobs.periodic import claim_run, first_missed, run_job, run_periodic
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.jobs.probes import FAR_AWAY, LEAVE_MARK, MARKS

@@ -7,12 +7,12 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.core.actor import OPERATOR, Destination, EffectAttempt
-from openslot.core.config import Settings
-from openslot.core.effects import hurry
-from openslot.core.events import Effect
-from openslot.core.ids import new_id
-from openslot.core.work import (
+from openslot.platform.core.actor import OPERATOR, Destination, EffectAttempt
+from openslot.platform.core.config import Settings
+from openslot.platform.core.effects import hurry
+from openslot.platform.core.events import Effect
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import (
     Done,
     Expanded,
     GiveUp,
@@ -25,9 +25,9 @@ from openslot.core.work import (
     Work,
     to_target,
 )
-from openslot.i18n import Reason
-from openslot.jobs import gate as gates
-from openslot.jobs.gate import Gate, Place
+from openslot.platform.i18n import Reason
+from openslot.platform.jobs import gate as gates
+from openslot.platform.jobs.gate import Gate, Place
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Poked, wired
 from tests.jobs.support import settled

@@ -5,13 +5,13 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.config import Settings
-from openslot.core.events import Effect, NewEffect, insert_effects
-from openslot.core.ids import new_id
-from openslot.core.revivals import RevivalVerdict, revive_effects
-from openslot.core.work import Done, Expanded, Outcome, Reaction, Target, Wiring, Work
-from openslot.jobs.periodic import run_job
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.events import Effect, NewEffect, insert_effects
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.revivals import RevivalVerdict, revive_effects
+from openslot.platform.core.work import Done, Expanded, Outcome, Reaction, Target, Wiring, Work
+from openslot.platform.jobs.periodic import run_job
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.jobs.planning import (

@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
-from openslot.core.actor import OPERATOR, EffectAttempt
-from openslot.core.config import Settings
-from openslot.core.work import Runtime, Work
-from openslot.i18n import Reason
+from openslot.platform.core.actor import OPERATOR, EffectAttempt
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime, Work
+from openslot.platform.i18n import Reason
 from tests.jobs.planning import (
     HOUR,
     REMIND,

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from openslot.jobs.batches import BATCH, MAX_BATCHES
-from openslot.jobs.housekeeping import EVENTS
+from openslot.platform.jobs.batches import BATCH, MAX_BATCHES
+from openslot.platform.jobs.housekeeping import EVENTS
 from openslot.wiring import WIRING
 
 PAGE = (Path(__file__).parents[2] / "docs" / "retention.md").read_text("utf-8")

@@ -5,16 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from openslot.core.effects import REPLACED, replay_lane
-from openslot.core.revivals import (
-    DONE_SINCE,
-    TOO_OLD,
-    UNDER_WAY,
-    LaneEntry,
-    RevivalVerdict,
-    judge,
-)
-from openslot.i18n import Reason
+from openslot.platform.core.effects import REPLACED, replay_lane
+from openslot.platform.core.revivals import DONE_SINCE, TOO_OLD, UNDER_WAY, LaneEntry, RevivalVerdict, judge
+from openslot.platform.i18n import Reason
 
 NOW = datetime(2026, 3, 16, 12, tzinfo=UTC)
 LANE = "thing:1"

@@ -10,14 +10,14 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from openslot.core.actor import OPERATOR, SYSTEM, EffectAttempt
-from openslot.core.config import Settings
-from openslot.core.effects import REPLACED, EffectEnding, finish_effects, release_held, replay_lane
-from openslot.core.events import Effect, NewEffect, insert_effects
-from openslot.core.ids import new_id
-from openslot.core.revivals import DONE_SINCE, TOO_OLD, UNDER_WAY, RevivalVerdict, revive_effects
-from openslot.core.work import Done, Expanded, Outcome, Reaction, Runtime, Skipped, Target, Work
-from openslot.i18n import Reason
+from openslot.platform.core.actor import OPERATOR, SYSTEM, EffectAttempt
+from openslot.platform.core.config import Settings
+from openslot.platform.core.effects import REPLACED, EffectEnding, finish_effects, release_held, replay_lane
+from openslot.platform.core.events import Effect, NewEffect, insert_effects
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.revivals import DONE_SINCE, TOO_OLD, UNDER_WAY, RevivalVerdict, revive_effects
+from openslot.platform.core.work import Done, Expanded, Outcome, Reaction, Runtime, Skipped, Target, Work
+from openslot.platform.i18n import Reason
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Poked, wired
 from tests.jobs.reviving import Receiver, effects, error_of, is_counted_right, is_due, job_of, retry, run, run_all

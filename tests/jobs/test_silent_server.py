@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.core import connecting
-from openslot.core.config import Settings
-from openslot.core.effects import ABANDONED_AFTER
-from openslot.core.work import Runtime
-from openslot.jobs import worker
+from openslot.platform.core import connecting
+from openslot.platform.core.config import Settings
+from openslot.platform.core.effects import ABANDONED_AFTER
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs import worker
 from openslot.runtime import open_runtime
 from proofs.proxy import Fault, FaultProxy
 from tests.jobs.probes import Notebook, wired

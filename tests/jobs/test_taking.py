@@ -10,13 +10,13 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from openslot.core.config import Settings
-from openslot.core.db import transaction
-from openslot.core.effects import take_abandoned, take_effects
-from openslot.core.events import Effect
-from openslot.core.ids import new_id
-from openslot.core.work import Done, Outcome, Runtime, Work
-from openslot.jobs.worker import TWO_DATABASES, Worker, run_worker
+from openslot.platform.core.config import Settings
+from openslot.platform.core.db import transaction
+from openslot.platform.core.effects import take_abandoned, take_effects
+from openslot.platform.core.events import Effect
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Done, Outcome, Runtime, Work
+from openslot.platform.jobs.worker import TWO_DATABASES, Worker, run_worker
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Notebook, wired
 from tests.jobs.support import poke, settled, states, until
@@ -136,8 +136,8 @@ async def test_a_result_is_stored_when_the_database_is_back_and_nothing_is_done_
         task = asyncio.create_task(worker.work(stop))
         await poke(runtime, "lost")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("openslot.jobs.effects.finish_effects", lose)
-            patch.setattr("openslot.jobs.effects.postpone_effect", lose)
+            patch.setattr("openslot.platform.jobs.effects.finish_effects", lose)
+            patch.setattr("openslot.platform.jobs.effects.postpone_effect", lose)
             await until(lambda: len(losses) > 1)
         assert await settled(runtime) == ["done"]
         stop.set()
@@ -186,7 +186,7 @@ async def test_a_worker_runs_more_than_it_takes_at_once_and_never_more_than_its_
 
 async def test_without_a_notice_work_is_found_by_looking(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = Notebook()
-    monkeypatch.setattr("openslot.jobs.worker.CHANNEL", "a_channel_that_nobody_notifies")
+    monkeypatch.setattr("openslot.platform.jobs.worker.CHANNEL", "a_channel_that_nobody_notifies")
     async with open_runtime(settings, wiring=wired(notebook.write)) as runtime, working(runtime):
         await asyncio.sleep(0.2)
         await poke(runtime, "quiet")
@@ -195,7 +195,7 @@ async def test_without_a_notice_work_is_found_by_looking(settings: Settings, mon
 
 async def test_a_notice_wakes_a_worker_at_once(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = Notebook()
-    monkeypatch.setattr("openslot.jobs.worker.LOOK_EVERY", timedelta(hours=1))
+    monkeypatch.setattr("openslot.platform.jobs.worker.LOOK_EVERY", timedelta(hours=1))
     async with open_runtime(settings, wiring=wired(notebook.write)) as runtime, working(runtime):
         for count in (1, 2):
             await asyncio.sleep(0.2)

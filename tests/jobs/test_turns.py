@@ -8,14 +8,14 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from openslot.core.actor import EffectAttempt
-from openslot.core.config import Settings
-from openslot.core.effects import TAKE_DUE, take_effects
-from openslot.core.events import Effect
-from openslot.core.ids import new_id
-from openslot.core.queue_order import WALKED, Ring
-from openslot.core.work import Runtime
-from openslot.jobs.gate import MAX_WAITING, FairLine
+from openslot.platform.core.actor import EffectAttempt
+from openslot.platform.core.config import Settings
+from openslot.platform.core.effects import TAKE_DUE, take_effects
+from openslot.platform.core.events import Effect
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.queue_order import WALKED, Ring
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.gate import MAX_WAITING, FairLine
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Notebook, wired
 

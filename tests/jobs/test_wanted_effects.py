@@ -2,10 +2,10 @@
 
 from msgspec.structs import replace
 
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.ids import new_id
-from openslot.core.work import Reaction, Runtime, Wiring
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Reaction, Runtime, Wiring
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Notebook, Poked, wired
 from tests.jobs.support import settled

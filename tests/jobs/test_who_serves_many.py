@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from openslot.core.work import Consequence, Periodic
-from openslot.jobs.each import serve_each
+from openslot.platform.core.work import Consequence, Periodic
+from openslot.platform.jobs.each import serve_each
 from openslot.wiring import PERIODIC, WIRING
 
 Function = Callable[..., Any]
@@ -46,9 +46,9 @@ BY_STATEMENTS = {
 }
 # Loops within what these jobs run, and of what they are.
 LOOPS = {
-    "access.jobs.tidy_access": "kinds of credentials and tables, each with a statement of its own",
-    "jobs.batches.repeat": "batches of one statement",
-    "jobs.batches.walk": "batches of one statement",
+    "domains.access.jobs.tidy_access": "kinds of credentials and tables, each with a statement of its own",
+    "platform.jobs.batches.repeat": "batches of one statement",
+    "platform.jobs.batches.walk": "batches of one statement",
 }
 # Each of these is about the one of whom the event tells, whose change must not be made without it.
 ABOUT_ONE = {
@@ -75,7 +75,7 @@ def reach(function: Function) -> list[Function]:
 
 
 def list_used(function: Function) -> Iterator[Function]:
-    if function is serve_each or function.__module__.startswith("openslot.core"):
+    if function is serve_each or function.__module__.startswith("openslot.platform.core"):
         return
     names = {**vars(inspect.getmodule(function)), **inspect.getclosurevars(function).nonlocals}
     for node in ast.walk(parse(function)):
@@ -125,7 +125,7 @@ def name(function: Function) -> str:
 
 
 def list_loops(function: Function) -> set[str]:
-    reached = (each for each in reach(function) if not each.__module__.startswith("openslot.core"))
+    reached = (each for each in reach(function) if not each.__module__.startswith("openslot.platform.core"))
     return {name(each) for each in reached if has_loop(each)}
 
 

@@ -9,9 +9,9 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from openslot.access import operations as access
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.domains.access import operations as access
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.page import read_page
 
 PERSON = {"name": "Mara Lindqvist", "email": "mara@lindqvist.example", "password": "a long first password"}

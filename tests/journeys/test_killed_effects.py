@@ -11,19 +11,19 @@ from uuid import UUID
 import pytest
 from msgspec import Struct
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.times import iso
-from openslot.core.work import Runtime, system_clock
-from openslot.crm import operations as crms
-from openslot.crm.models import CrmWanted
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.microsoft_events import PROPERTY
-from openslot.integrations.calendars.models import CalDavWanted, ConnectionChanges, ConnectionRef
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.models import CalDavWanted, ConnectionChanges, ConnectionRef
+from openslot.domains.crm import operations as crms
+from openslot.domains.crm.models import CrmWanted
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks.models import EndpointWanted
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.times import iso
+from openslot.platform.core.work import Runtime, system_clock
 from openslot.runtime import open_runtime
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointWanted
+from openslot.vendors.microsoft.events import PROPERTY
 from tests.bookings.conftest import offer
 from tests.support.fake_crm import WebhookReceiver, receiving_crm
 from tests.support.fake_google import Fault, FaultKind, GoogleMail

@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 import httpx2
 
-from openslot.core.embedded import find_server
+from openslot.platform.core.embedded import find_server
 from tests.cli.conftest import LEFT, furnished, home, home_dir, seeded  # noqa: F401 - fixtures
 from tests.support.installation import Installation, ended, interrupt
 

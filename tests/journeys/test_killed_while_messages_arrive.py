@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.messaging.connection_models import MessagingConnection
+from openslot.domains.accounts.models import User
+from openslot.domains.messaging.connections.models import MessagingConnection
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.forked import Forked, openslot
 from tests.support.loopback import settings
 from tests.support.messaging import insert_number, message_form, sign

@@ -11,7 +11,7 @@ import asyncpg
 import httpx2
 from msgspec import Struct, field
 
-from openslot.core.embedded import find_server
+from openslot.platform.core.embedded import find_server
 from tests.cli.conftest import furnished, home, home_dir, seeded  # noqa: F401 - fixtures
 from tests.support.installation import Installation
 from tests.support.parts import LONG

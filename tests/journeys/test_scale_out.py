@@ -10,8 +10,8 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.live import connect
 from tests.support.parts import LONG
 from tests.support.races import web_processes, wish, workday

@@ -2,9 +2,9 @@
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.messaging.connection_models import MessagingConnection
+from openslot.domains.accounts.models import User
+from openslot.domains.messaging.connections.models import MessagingConnection
+from openslot.platform.core.work import Runtime
 from tests.support.host import clock, member, stranger, user
 from tests.support.messaging import insert_number
 

@@ -10,18 +10,19 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Networks, Settings
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.jobs.periodic import run_job
-from openslot.messaging import connecting, connection_store
-from openslot.messaging.connecting import NumberWanted
-from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
-from openslot.messaging.connections import find_for_host
-from openslot.messaging.errors import MessagingNotConnected
-from openslot.messaging.jobs import MESSAGING_JOBS
+from openslot.domains.accounts.models import User
+from openslot.domains.messaging.connections import operations as connecting
+from openslot.domains.messaging.connections import store as connection_store
+from openslot.domains.messaging.connections.accounts import find_for_host
+from openslot.domains.messaging.connections.models import ConnectionChannel, MessagingConnection
+from openslot.domains.messaging.connections.operations import NumberWanted
+from openslot.domains.messaging.errors import MessagingNotConnected
+from openslot.domains.messaging.jobs import MESSAGING_JOBS
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.periodic import run_job
 from tests.support import fake_gateway
 from tests.support.clocks import MovingClock
 from tests.support.command_line import Cli, Run

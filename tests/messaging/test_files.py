@@ -7,14 +7,14 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.conversations.models import Channel
-from openslot.core.actor import SYSTEM
-from openslot.core.config import Networks, Settings
-from openslot.core.work import Runtime
-from openslot.messaging import inbound
-from openslot.messaging.files import LIMITS
-from openslot.messaging.models import InboundMessage, MediaRef
+from openslot.domains.accounts.models import User
+from openslot.domains.conversations.models import Channel
+from openslot.domains.messaging import inbound
+from openslot.domains.messaging.files import LIMITS
+from openslot.domains.messaging.models import InboundMessage, MediaRef
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.fake_twilio import FakeAccount, FakeTwilio, serving
 from tests.support.host import open_session

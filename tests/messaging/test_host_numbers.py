@@ -6,19 +6,20 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from openslot.accounts import members
-from openslot.accounts.models import Organization, User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.messaging import connecting, host_numbers
-from openslot.messaging.connecting import CheckedNumber, NumberOwner, NumberWanted
-from openslot.messaging.connection_events import HostNumberChanged
-from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
-from openslot.messaging.connections import find_for_host
-from openslot.messaging.errors import MessagingNotConnected
-from openslot.messaging.models import AccountCheck, NumberState
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import Organization, User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.messaging import host_numbers
+from openslot.domains.messaging.connections import operations as connecting
+from openslot.domains.messaging.connections.accounts import find_for_host
+from openslot.domains.messaging.connections.events import HostNumberChanged
+from openslot.domains.messaging.connections.models import ConnectionChannel, MessagingConnection
+from openslot.domains.messaging.connections.operations import CheckedNumber, NumberOwner, NumberWanted
+from openslot.domains.messaging.errors import MessagingNotConnected
+from openslot.domains.messaging.models import AccountCheck, NumberState
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import messages
 from tests.support.clocks import MovingClock
 from tests.support.command_line import Run

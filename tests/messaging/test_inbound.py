@@ -6,16 +6,16 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Organization, Role, User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.conversations import operations as conversations
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.work import Runtime
-from openslot.messaging import inbound
-from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
-from openslot.messaging.models import InboundMessage, MediaRef
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Organization, Role, User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.conversations import operations as conversations
+from openslot.domains.messaging import inbound
+from openslot.domains.messaging.connections.models import ConnectionChannel, MessagingConnection
+from openslot.domains.messaging.models import InboundMessage, MediaRef
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.messaging import NUMBER, PHONE, TOKEN, insert_number, sid
 

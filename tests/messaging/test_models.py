@@ -4,8 +4,8 @@ from itertools import pairwise, permutations, product
 
 import pytest
 
-from openslot.calls.models import CallStatus
-from openslot.messaging.models import CallProgress, DeliveryStatus, MediaLimits, MessageCredentials, later
+from openslot.domains.calls.models import CallStatus
+from openslot.domains.messaging.models import CallProgress, DeliveryStatus, MediaLimits, MessageCredentials, later
 
 ON_THE_WAY = ("queued", "sending", "sent", "delivered", "read")
 FAILURES = ("undelivered", "failed", "canceled")

@@ -9,11 +9,11 @@ import httpx2
 import pytest
 from standardwebhooks import Webhook
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.integrations.twilio.signature import MAX_BYTES
-from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
-from openslot.messaging.models import ProviderName
+from openslot.domains.accounts.models import User
+from openslot.domains.messaging.connections.models import ConnectionChannel, MessagingConnection
+from openslot.domains.messaging.models import ProviderName
+from openslot.platform.core.work import Runtime
+from openslot.vendors.twilio.signature import MAX_BYTES
 from tests.support.clocks import MovingClock
 from tests.support.messaging import (
     NUMBER,

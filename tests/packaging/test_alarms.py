@@ -12,7 +12,7 @@ import httpx2
 import pytest
 import yaml
 
-from openslot.core.work import Runtime
+from openslot.platform.core.work import Runtime
 from tests.support.installers import install
 
 ROOT = Path(__file__).parents[2]

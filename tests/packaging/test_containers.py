@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from openslot import __version__
-from openslot.core.config import SECRET, Settings, environment_name, file_variable
-from openslot.core.environment import load_settings
+from openslot.platform.core.config import SECRET, Settings, environment_name, file_variable
+from openslot.platform.core.environment import load_settings
 from tests.support.manifests import HEARTBEAT_CHECK
 
 ROOT = Path(__file__).parents[2]

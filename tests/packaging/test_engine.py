@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from openslot import __version__
-from openslot.core.build import ask_git
+from openslot.platform.core.build import ask_git
 from proofs.releases import CannotBuild, check_history
 from tests.packaging.support import ROOT, blocks, section
 from tests.support.engine import BUILDS_WITHIN, CannotRun, Engine, engine

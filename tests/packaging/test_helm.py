@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from openslot import __version__
-from openslot.core.config import SECRET, Settings, environment_name
-from openslot.core.environment import load_settings
+from openslot.platform.core.config import SECRET, Settings, environment_name
+from openslot.platform.core.environment import load_settings
 from tests.support.installers import install
 from tests.support.manifests import ROOT, Manifest, check_schema, containers, of_kind, plain_manifests, pods
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from openslot.core.environment import load_settings
+from openslot.platform.core.environment import load_settings
 from proofs import cluster
 
 ROOT = Path(__file__).parents[2]

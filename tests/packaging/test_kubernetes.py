@@ -14,9 +14,9 @@ import pytest
 import yaml
 
 from openslot import __version__
-from openslot.core.config import Settings, environment_name
-from openslot.core.environment import load_settings
-from openslot.integrations.mail.smtp import SENT_WITHIN
+from openslot.platform.core.config import Settings, environment_name
+from openslot.platform.core.environment import load_settings
+from openslot.vendors.smtp import SENT_WITHIN
 from tests.http.routes import OPERATIONS
 from tests.support.installers import install
 from tests.support.manifests import (

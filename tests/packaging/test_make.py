@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from openslot import __version__
-from openslot.core.build import ask_git
+from openslot.platform.core.build import ask_git
 from tests.packaging.support import write_stub
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core.config import Settings, environment_name
+from openslot.platform.core.config import Settings, environment_name
 
 ROOT = Path(__file__).parents[2]
 UNITS = sorted((ROOT / "deploy/systemd").glob("*.service"))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from openslot import __version__
-from openslot.core.build import ask_git
+from openslot.platform.core.build import ask_git
 from proofs.releases import CannotBuild, build_wheel_of, check_history
 from tests.packaging.support import NOT_OURS, ROOT, blocks, build_wheel, section
 from tests.support.installation import END_WITHIN

@@ -17,7 +17,7 @@ import pytest
 from packaging.version import Version
 
 from openslot import __version__
-from openslot.core.build import ask_git
+from openslot.platform.core.build import ask_git
 from proofs.releases import CannotBuild, build_wheel_of, check_history
 from tests.packaging.support import NOT_OURS, build_wheel
 from tests.support.installation import END_WITHIN

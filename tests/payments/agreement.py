@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.payments import rules, store
-from openslot.payments.models import PaymentState, Problem, StoredPayment
+from openslot.domains.accounts.models import User
+from openslot.domains.payments import rules, store
+from openslot.domains.payments.models import PaymentState, Problem, StoredPayment
+from openslot.platform.core.work import Runtime
 from tests.support.fake_stripe import Books
 from tests.support.races import find_disorder
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Money
-from openslot.payments.models import PaymentConnection
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType, Money
+from openslot.domains.payments.models import PaymentConnection
+from openslot.platform.core.work import Runtime
 from tests.payments.support import PRICE
 from tests.support.fake_stripe import Books
 from tests.support.host import clock, member, stranger, user

@@ -7,16 +7,16 @@ from uuid import UUID
 import httpx2
 from msgspec import Struct
 
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef
-from openslot.core.actor import PUBLIC, Actor
-from openslot.core.outbound import Outbound
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.integrations.stripe.checkout import StripeCheckout
-from openslot.jobs.periodic import run_job
-from openslot.payments import jobs, operations, store
-from openslot.payments.models import CheckoutSession, StoredPayment, StoredRefund
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.event_types.models import EventType
+from openslot.domains.payments import jobs, operations, store
+from openslot.domains.payments.models import CheckoutSession, StoredPayment, StoredRefund
+from openslot.platform.core.actor import PUBLIC, Actor
+from openslot.platform.core.outbound import Outbound
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.periodic import run_job
+from openslot.vendors.stripe.checkout import StripeCheckout
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.fake_stripe import Books

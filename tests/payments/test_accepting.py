@@ -3,19 +3,19 @@
 import httpx2
 import pytest
 
-from openslot.accounts.members import add_member
-from openslot.accounts.models import User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType, Money
-from openslot.event_types.rules import is_offered
-from openslot.payments import connection_store
-from openslot.payments.connections import opened
-from openslot.payments.errors import PaymentsNotConnected
-from openslot.payments.models import Mode
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType, Money
+from openslot.domains.event_types.rules import is_offered
+from openslot.domains.payments.connections import store as connection_store
+from openslot.domains.payments.connections.accounts import opened
+from openslot.domains.payments.errors import PaymentsNotConnected
+from openslot.domains.payments.models import Mode
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.fake_stripe import Books
 from tests.support.payments import insert_connection
 from tests.web.event_types.conftest import offer

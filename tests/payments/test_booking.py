@@ -3,11 +3,11 @@
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Limits, Money
-from openslot.payments import operations, rules
-from openslot.payments.models import PaymentState
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType, Limits, Money
+from openslot.domains.payments import operations, rules
+from openslot.domains.payments.models import PaymentState
+from openslot.platform.core.work import Runtime
 from tests.payments.support import PRICE, TEN, body_of, book, find, reload, session_of, tick, told
 from tests.support.clocks import MovingClock
 from tests.support.fake_stripe import Books, FakeStripe, Fault, FaultKind

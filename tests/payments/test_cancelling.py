@@ -2,9 +2,9 @@
 
 import httpx2
 
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.payments.models import PaymentState
+from openslot.domains.event_types.models import EventType
+from openslot.domains.payments.models import PaymentState
+from openslot.platform.core.work import Runtime
 from tests.payments.support import PRICE, TEN, book, find, refunds, reload, session_of, tick, told
 from tests.support.clocks import MovingClock
 from tests.support.fake_stripe import Books, FakeStripe

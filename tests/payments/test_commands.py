@@ -7,10 +7,10 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from openslot.core.config import Settings
-from openslot.core.errors import Refusal
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.work import Runtime
 from tests.payments.support import PRICE, book, book_and_pay, intent_of, money, reload, tick
 from tests.support.clocks import MovingClock
 from tests.support.command_line import Cli, Run

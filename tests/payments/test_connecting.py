@@ -4,23 +4,24 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.event_types.models import Money
-from openslot.jobs.periodic import run_job
-from openslot.payments import connecting, connection_store
-from openslot.payments.connecting import AccountOwner
-from openslot.payments.connections import can_be_notified, notice_url
-from openslot.payments.errors import PaymentConnectionChanged, PaymentsNotConnected, PaymentsUnderWay
-from openslot.payments.jobs import PAYMENT_JOBS
-from openslot.payments.models import ConnectionWanted, Mode, PaymentConnection
-from openslot.payments.polling import PAYMENT_CONNECTION_JOBS
-from openslot.people import organization_deletions
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.event_types.models import Money
+from openslot.domains.payments.connections import operations as connecting
+from openslot.domains.payments.connections import store as connection_store
+from openslot.domains.payments.connections.accounts import can_be_notified, notice_url
+from openslot.domains.payments.connections.operations import AccountOwner
+from openslot.domains.payments.errors import PaymentConnectionChanged, PaymentsNotConnected, PaymentsUnderWay
+from openslot.domains.payments.jobs import PAYMENT_JOBS
+from openslot.domains.payments.models import ConnectionWanted, Mode, PaymentConnection
+from openslot.domains.payments.polling import PAYMENT_CONNECTION_JOBS
+from openslot.domains.people import organization_deletions
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.periodic import run_job
 from tests.payments.support import book, find, session_of
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off

@@ -3,13 +3,13 @@
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types import links
-from openslot.event_types.models import EventType, HostLink
-from openslot.payments import operations
-from openslot.payments.models import PaymentState
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.links import operations as links
+from openslot.domains.event_types.models import EventType, HostLink
+from openslot.domains.payments import operations
+from openslot.domains.payments.models import PaymentState
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.payments.support import book, find, money, reload, session_of, tick, told
 from tests.support.clocks import MovingClock
 from tests.support.fake_stripe import Books, FakeStripe

@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 import httpx2
 from msgspec.structs import replace
 
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.payments import operations
-from openslot.payments.models import StoredPayment
+from openslot.domains.event_types.models import EventType
+from openslot.domains.payments import operations
+from openslot.domains.payments.models import StoredPayment
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.payments.support import book, find, reload, session_of
 from tests.support.clocks import MovingClock

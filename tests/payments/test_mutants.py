@@ -8,19 +8,19 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.availability.models import ById
-from openslot.bookings.models import BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.config import Settings
-from openslot.core.errors import Refusal
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime, Work
-from openslot.event_types.models import EventType
-from openslot.payments import operations, rules, store
-from openslot.payments.models import PaymentStep, StoredPayment
-from openslot.payments.operations import Reading
-from openslot.payments.ports import Checkouts
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings.models import BookingWanted, Invitee
+from openslot.domains.event_types.models import EventType
+from openslot.domains.payments import operations, rules, store
+from openslot.domains.payments.models import PaymentStep, StoredPayment
+from openslot.domains.payments.operations import Reading
+from openslot.domains.payments.ports import Checkouts
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime, Work
 from openslot.runtime import open_runtime
 from tests.payments.support import PRICE, Pause, SlowCheckouts, intent_of, money, refunds, reload, session_of, tick
 from tests.support.clocks import MONDAY, MovingClock

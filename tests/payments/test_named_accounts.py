@@ -11,20 +11,21 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts import members
-from openslot.accounts.models import Organization, User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.events import PaymentAccountChanged
-from openslot.event_types.models import EventType, Money
-from openslot.event_types.rules import edition_of, is_offered
-from openslot.payments import connecting, connection_store
-from openslot.payments.connecting import AccountOwner, CheckedAccount
-from openslot.payments.models import ConnectionWanted, KeyCheck, Mode, PaymentConnection
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import Organization, User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.events import PaymentAccountChanged
+from openslot.domains.event_types.models import EventType, Money
+from openslot.domains.event_types.rules import edition_of, is_offered
+from openslot.domains.payments.connections import operations as connecting
+from openslot.domains.payments.connections import store as connection_store
+from openslot.domains.payments.connections.operations import AccountOwner, CheckedAccount
+from openslot.domains.payments.models import ConnectionWanted, KeyCheck, Mode, PaymentConnection
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import messages
 from tests.payments.support import book, find
 from tests.support.clocks import MovingClock

@@ -9,16 +9,16 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import SYSTEM
-from openslot.core.failing import TELL_AFTER
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Money
-from openslot.integrations.stripe.notice_api import MAX_BYTES
-from openslot.jobs.periodic import run_job
-from openslot.payments import connection_store
-from openslot.payments.models import PaymentConnection
-from openslot.payments.polling import PAYMENT_CONNECTION_JOBS
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType, Money
+from openslot.domains.payments.connections import store as connection_store
+from openslot.domains.payments.models import PaymentConnection
+from openslot.domains.payments.polling import PAYMENT_CONNECTION_JOBS
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.failing import TELL_AFTER
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.periodic import run_job
+from openslot.vendors.stripe.notice_api import MAX_BYTES
 from tests.payments.support import book, find, session_of, told
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off, work_until_settled

@@ -7,17 +7,17 @@ from functools import partial
 import httpx2
 import pytest
 
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Role, User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import Money
-from openslot.payments.errors import PaymentsNotConnected
-from openslot.payments.models import PaymentConnection
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Role, User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import Money
+from openslot.domains.payments.errors import PaymentsNotConnected
+from openslot.domains.payments.models import PaymentConnection
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
 from tests.payments.support import book
 from tests.support.command_line import Cli, Run
 from tests.support.fake_stripe import Books, FakeStripe

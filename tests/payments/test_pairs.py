@@ -13,20 +13,20 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.availability.models import ById
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef, BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.config import Settings
-from openslot.core.errors import Refusal
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types import links
-from openslot.event_types.models import EventType, Money, RollingWindow
-from openslot.payments import operations, store
-from openslot.payments.models import PaymentConnection, StoredPayment
-from openslot.payments.ports import Checkouts
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef, BookingWanted, Invitee
+from openslot.domains.event_types.links import operations as links
+from openslot.domains.event_types.models import EventType, Money, RollingWindow
+from openslot.domains.payments import operations, store
+from openslot.domains.payments.models import PaymentConnection, StoredPayment
+from openslot.domains.payments.ports import Checkouts
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.payments.agreement import check_agreement
 from tests.payments.support import PRICE, session_of, tick

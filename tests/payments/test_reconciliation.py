@@ -4,10 +4,10 @@ from uuid import UUID
 
 import httpx2
 
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.payments.models import PaymentConnection
-from openslot.payments.reconciliation import Reconciliation, reconcile
+from openslot.domains.event_types.models import EventType
+from openslot.domains.payments.models import PaymentConnection
+from openslot.domains.payments.reconciliation import Reconciliation, reconcile
+from openslot.platform.core.work import Runtime
 from tests.payments.support import book, book_and_pay, cancel, find, intent_of, reload, session_of, tick
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.fake_stripe import Books, FakeStripe

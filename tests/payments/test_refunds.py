@@ -7,19 +7,19 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.accounts import organizations
-from openslot.accounts.models import User
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef
-from openslot.core.actor import OPERATOR, PUBLIC, Actor
-from openslot.core.config import Settings
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Money
-from openslot.payments import operations, queries
-from openslot.payments.errors import RefundNotAllowed
-from openslot.payments.models import RefundState, StoredPayment
-from openslot.payments.ports import Checkouts
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.event_types.models import EventType, Money
+from openslot.domains.payments import operations, queries
+from openslot.domains.payments.errors import RefundNotAllowed
+from openslot.domains.payments.models import RefundState, StoredPayment
+from openslot.domains.payments.ports import Checkouts
+from openslot.platform.core.actor import OPERATOR, PUBLIC, Actor
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.payments.support import (
     PRICE,

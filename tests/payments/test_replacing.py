@@ -7,17 +7,17 @@ from functools import partial
 import httpx2
 import pytest
 
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Organization, Role, User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types.models import Money
-from openslot.payments import connecting
-from openslot.payments.connecting import AccountOwner
-from openslot.payments.errors import FollowingChanged
-from openslot.payments.models import ConnectionWanted, PaymentConnection
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Organization, Role, User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.event_types.models import Money
+from openslot.domains.payments.connections import operations as connecting
+from openslot.domains.payments.connections.operations import AccountOwner
+from openslot.domains.payments.errors import FollowingChanged
+from openslot.domains.payments.models import ConnectionWanted, PaymentConnection
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import messages
 from tests.payments.support import book, book_and_pay
 from tests.support.clocks import MovingClock

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from openslot.bookings.models import Booking, Status
-from openslot.core.ids import new_id
-from openslot.event_types.models import Location, LocationKind, Money
-from openslot.payments import refund_rules, rules
-from openslot.payments.models import (
+from openslot.domains.bookings.models import Booking, Status
+from openslot.domains.event_types.models import Location, LocationKind, Money
+from openslot.domains.payments import rules
+from openslot.domains.payments.models import (
     CheckoutSession,
     CheckoutStatus,
     Dispute,
@@ -27,7 +26,9 @@ from openslot.payments.models import (
     StoredPayment,
     StoredRefund,
 )
-from openslot.payments.rules import Action, Confirm, Facts, Keep, Release, Return, TellHost, decide
+from openslot.domains.payments.refunds import rules as refund_rules
+from openslot.domains.payments.rules import Action, Confirm, Facts, Keep, Release, Return, TellHost, decide
+from openslot.platform.core.ids import new_id
 from tests.support.clocks import MONDAY
 
 PRICE = Money(4900, "EUR")

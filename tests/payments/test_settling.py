@@ -3,17 +3,17 @@
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef
-from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.payments import operations
-from openslot.payments.errors import CheckoutNotOpened, PaymentNotFound, RefundNotPossible
-from openslot.payments.models import PaymentState, RefundState
-from openslot.people import deletions
-from openslot.people import operations as people
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.event_types.models import EventType
+from openslot.domains.payments import operations
+from openslot.domains.payments.errors import CheckoutNotOpened, PaymentNotFound, RefundNotPossible
+from openslot.domains.payments.models import PaymentState, RefundState
+from openslot.domains.people import deletions
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR, PUBLIC, SYSTEM
+from openslot.platform.core.work import Runtime
 from tests.payments.support import (
     PRICE,
     TEN,

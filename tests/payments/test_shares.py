@@ -12,24 +12,24 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.allowances.models import CauseKind, Cost
-from openslot.allowances.operations import CLIENT_ADDRESS, list_refusals
-from openslot.availability import claims
-from openslot.availability.errors import DayHoldLimitExceeded
-from openslot.availability.models import ById, Hold
-from openslot.availability.operations import list_open
-from openslot.bookings import requests
-from openslot.bookings.models import BookingRef, BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.errors import Refusal
-from openslot.core.ids import new_id
-from openslot.core.times import iso
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType, Money
-from openslot.payments import operations
-from openslot.payments.models import PaymentConnection
+from openslot.domains.accounts.models import User
+from openslot.domains.allowances.models import CauseKind, Cost
+from openslot.domains.allowances.operations import CLIENT_ADDRESS, list_refusals
+from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.errors import DayHoldLimitExceeded
+from openslot.domains.availability.models import ById, Hold
+from openslot.domains.availability.operations import list_open
+from openslot.domains.bookings.models import BookingRef, BookingWanted, Invitee
+from openslot.domains.bookings.requests import operations as requests
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType, Money
+from openslot.domains.payments import operations
+from openslot.domains.payments.models import PaymentConnection
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.times import iso
+from openslot.platform.core.work import Runtime
 from tests.payments.support import PRICE, body_of
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.teams import book_team, hold_team, open_team

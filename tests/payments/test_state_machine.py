@@ -16,25 +16,25 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from hypothesis.strategies import integers, sampled_from
 from msgspec.structs import replace
 
-from openslot.accounts.models import User, UserWanted
-from openslot.availability.models import ById
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef, BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM, Actor, EffectAttempt
-from openslot.core.config import Networks, Settings
-from openslot.core.errors import Refusal
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime, TryLater, Wiring
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType, Money
-from openslot.payments import operations, store
-from openslot.payments.jobs import read_due
-from openslot.payments.models import StoredPayment
-from openslot.payments.ports import Checkouts
-from openslot.payments.reactions import PAYMENT_REACTIONS
-from openslot.people import operations as people
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef, BookingWanted, Invitee
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType, Money
+from openslot.domains.payments import operations, store
+from openslot.domains.payments.jobs import read_due
+from openslot.domains.payments.models import StoredPayment
+from openslot.domains.payments.ports import Checkouts
+from openslot.domains.payments.reactions import PAYMENT_REACTIONS
+from openslot.domains.people import operations as people
+from openslot.domains.schedules import operations as schedules
+from openslot.platform.core.actor import OPERATOR, PUBLIC, SYSTEM, Actor, EffectAttempt
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime, TryLater, Wiring
 from openslot.runtime import open_runtime
-from openslot.schedules import operations as schedules
 from openslot.wiring import WIRING
 from tests.payments.agreement import check_agreement
 from tests.support.clocks import MONDAY, MovingClock

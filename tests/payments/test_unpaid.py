@@ -6,16 +6,17 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.errors import EventTypeInUse
-from openslot.event_types.models import EventType
-from openslot.payments import connection_store, polling, store
-from openslot.payments.jobs import AT_ONCE, read_due
-from openslot.payments.models import ConnectionEnding, PaymentConnection, PaymentState
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.errors import EventTypeInUse
+from openslot.domains.event_types.models import EventType
+from openslot.domains.payments import polling, store
+from openslot.domains.payments.connections import store as connection_store
+from openslot.domains.payments.jobs import AT_ONCE, read_due
+from openslot.domains.payments.models import ConnectionEnding, PaymentConnection, PaymentState
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.payments.support import TEN, book, book_and_pay, find, intent_of, money, reload, session_of, tick, told
 from tests.support.clocks import MovingClock
 from tests.support.fake_stripe import Books, FakeStripe

@@ -4,19 +4,19 @@ import asyncio
 
 import pytest
 
-from openslot.access import operations as access
-from openslot.accounts import operations as accounts
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Organization, User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.availability.operations import list_open
-from openslot.bookings.models import Status
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.errors import NotFound
-from openslot.core.work import Runtime
-from openslot.event_types.errors import EventTypeNotFound
-from openslot.people import operations as people
+from openslot.domains.access import operations as access
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Organization, User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.availability.operations import list_open
+from openslot.domains.bookings.models import Status
+from openslot.domains.event_types.errors import EventTypeNotFound
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.errors import NotFound
+from openslot.platform.core.work import Runtime
 from tests.support.leavers import PAGE, book_one, statuses
 
 

@@ -7,19 +7,19 @@ from datetime import timedelta
 import pytest
 from msgspec import Struct
 
-from openslot.accounts import members
-from openslot.accounts.models import Organization, User
-from openslot.accounts.organization_store import lock_organization
-from openslot.core.actor import OPERATOR, Actor, ActorKind
-from openslot.core.db import transaction
-from openslot.core.work import Runtime, Work
-from openslot.event_types import operations as event_types
-from openslot.people import deletions, departures, organization_deletions, team_leavers
-from openslot.people import operations as people
-from openslot.people import store as people_store
-from openslot.scim import operations as scim
-from openslot.teams import operations as teams
-from openslot.teams.store import lock_event_type
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import Organization, User
+from openslot.domains.accounts.organizations.store import lock_organization
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.people import deletions, departures, organization_deletions, team_leavers
+from openslot.domains.people import operations as people
+from openslot.domains.people import store as people_store
+from openslot.domains.teams import operations as teams
+from openslot.domains.teams.store import lock_event_type
+from openslot.doors.scim import operations as scim
+from openslot.platform.core.actor import OPERATOR, Actor, ActorKind
+from openslot.platform.core.db import transaction
+from openslot.platform.core.work import Runtime, Work
 from tests.support.clocks import MONDAY, clock
 from tests.support.locks import until_waiting
 from tests.support.provisioning import harbor, organization

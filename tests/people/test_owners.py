@@ -6,21 +6,21 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.availability.models import ById
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef, BookingWanted, ConsentSource, Invitee, MessageConsent
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.work import Runtime, Work
-from openslot.event_types.models import EventType
-from openslot.people import operations as people
-from openslot.people import team_leavers
-from openslot.people.deletions import delete_account
-from openslot.reminders.operations import set_reminders
-from openslot.teams import hosting
-from openslot.timeline import operations as timeline
-from openslot.timeline.models import EffectKind, EffectNotFound
-from openslot.webhooks.store import DELIVER
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef, BookingWanted, ConsentSource, Invitee, MessageConsent
+from openslot.domains.event_types.models import EventType
+from openslot.domains.people import operations as people
+from openslot.domains.people import team_leavers
+from openslot.domains.people.deletions import delete_account
+from openslot.domains.reminders.operations import set_reminders
+from openslot.domains.teams import hosting
+from openslot.domains.timeline import operations as timeline
+from openslot.domains.timeline.models import EffectKind, EffectNotFound
+from openslot.domains.webhooks.store import DELIVER
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.work import Runtime, Work
 from tests.people.deletions.conftest import is_there, settle
 from tests.support.clocks import MONDAY, MovingClock, clock
 from tests.support.effects import work_off

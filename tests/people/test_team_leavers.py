@@ -3,18 +3,19 @@
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts import members, organizations
-from openslot.accounts.models import Role, User
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.people import departures, organization_deletions, team_leavers
-from openslot.people import operations as people
-from openslot.reminders.models import Audience, ReminderEntry
-from openslot.reminders.operations import get_reminders, set_entries
-from openslot.teams import hosting
-from openslot.teams import operations as teams
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import Role, User
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.people import departures, organization_deletions, team_leavers
+from openslot.domains.people import operations as people
+from openslot.domains.reminders.models import Audience, ReminderEntry
+from openslot.domains.reminders.operations import get_reminders, set_entries
+from openslot.domains.teams import hosting
+from openslot.domains.teams import operations as teams
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.founding import FoundedTeam, add_event_type, found_team
 
 

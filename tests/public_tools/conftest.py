@@ -6,10 +6,10 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.config import Networks, Settings
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import TEN, offer
 from tests.support.agent import NEWEST, TestAgent
 from tests.support.clocks import clock

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.core.config import Networks, Settings
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind, Money, Question
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType, Location, LocationAsks, LocationKind, Money, Question
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import ELEVEN, TEN, offer
 from tests.public_tools.conftest import INVITEE, TestAssistant
 from tests.support.clocks import MovingClock

@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.public_tools import server
+from openslot.domains.event_types.models import EventType
+from openslot.doors.public_tools import server
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import ELEVEN, TEN
 from tests.public_tools.conftest import INVITEE, TestAssistant
 from tests.support.conformance import NOT_OFFERED, NOT_OFFERED_CHECKS, PASSED, read_results

@@ -7,9 +7,9 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Frame, Page, expect
 
-from openslot.event_types.models import EventType
-from openslot.i18n.languages import LANGUAGES
-from openslot.public_tools.picker import PICKER_URI, read_picker
+from openslot.domains.event_types.models import EventType
+from openslot.doors.public_tools.picker import PICKER_URI, read_picker
+from openslot.platform.i18n.languages import LANGUAGES
 from tests.public_tools.conftest import TestAssistant
 from tests.support.clocks import MONDAY
 

@@ -7,11 +7,11 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from openslot.accounts.models import User
-from openslot.event_types.models import EventType
-from openslot.mcp.tools import schema_of
-from openslot.public_tools.booking import PublicTool
-from openslot.public_tools.server import TOOLS
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType
+from openslot.doors.mcp.tools import schema_of
+from openslot.doors.public_tools.booking import PublicTool
+from openslot.doors.public_tools.server import TOOLS
 from tests.public_tools.conftest import TestAssistant
 
 STATELESS = "2026-07-28"

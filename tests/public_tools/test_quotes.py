@@ -5,12 +5,12 @@ import unicodedata
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts import profiles
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Location, LocationKind, Question, QuestionKind, ShowIf
-from openslot.mcp.quotes import quote
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.profiles import operations as profiles
+from openslot.domains.event_types.models import EventType, Location, LocationKind, Question, QuestionKind, ShowIf
+from openslot.doors.mcp.quotes import quote
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.public_tools.conftest import TestAssistant
 from tests.support.quotes import check_quoted, order

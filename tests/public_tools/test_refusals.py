@@ -7,15 +7,15 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
-from openslot.people import operations as people
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import ELEVEN, TEN
 from tests.public_tools.conftest import INVITEE, TestAssistant
 from tests.support.clocks import MovingClock

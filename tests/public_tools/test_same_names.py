@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from openslot.assistants.calls import TOOLS as OF_HOSTS
-from openslot.mcp.tools import schema_of
-from openslot.public_tools.server import TOOLS as OF_INVITEES
+from openslot.doors.assistants.calls.operations import TOOLS as OF_HOSTS
+from openslot.doors.mcp.tools import schema_of
+from openslot.doors.public_tools.server import TOOLS as OF_INVITEES
 
 # What invitees are told, what hosts are told of the same thing, and what only invitees are told.
 SAME: dict[tuple[str, str], set[str]] = {

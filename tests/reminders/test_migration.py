@@ -2,13 +2,13 @@
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.migrate import former_migrations
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.reminders.models import Audience, ReminderChannel, ReminderEntry, ReminderMoment
-from openslot.reminders.operations import get_reminders, save_entry
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.reminders.models import Audience, ReminderChannel, ReminderEntry, ReminderMoment
+from openslot.domains.reminders.operations import get_reminders, save_entry
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.migrate import former_migrations
+from openslot.platform.core.work import Runtime
 from tests.support.host import clock, stranger, user
 
 __all__ = ["clock", "stranger", "user"]

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from openslot.core.errors import Invalid
-from openslot.reminders.models import Audience, ReminderChannel, ReminderEntry, ReminderMoment
-from openslot.reminders.placeholders import Placeholder, fill, fill_html, is_personal
-from openslot.reminders.rules import (
+from openslot.domains.reminders.models import Audience, ReminderChannel, ReminderEntry, ReminderMoment
+from openslot.domains.reminders.placeholders import Placeholder, fill, fill_html, is_personal
+from openslot.domains.reminders.rules import (
     DEFAULT_REMINDERS,
     check_entries,
     check_entry,
@@ -19,6 +18,7 @@ from openslot.reminders.rules import (
     with_email_times,
     with_times,
 )
+from openslot.platform.core.errors import Invalid
 from tests.support.clocks import MONDAY
 
 BEFORE, AFTER = ReminderMoment.BEFORE, ReminderMoment.AFTER

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from openslot.schedules.models import DateOverride, Hours, Schedule, TimeRange
-from openslot.schedules.rules import find_clock_changes
+from openslot.domains.schedules.models import DateOverride, Hours, Schedule, TimeRange
+from openslot.domains.schedules.rules import find_clock_changes
 
 OWNER = UUID(int=1)
 GAP, FOLD = date(2026, 3, 29), date(2026, 10, 25)

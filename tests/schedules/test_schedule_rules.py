@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from openslot.schedules.models import (
+from openslot.domains.schedules.models import (
     WEEKDAYS,
     DateOverride,
     HolidayCalendar,
@@ -16,7 +16,7 @@ from openslot.schedules.models import (
     TimeRange,
     WeeklyHours,
 )
-from openslot.schedules.rules import (
+from openslot.domains.schedules.rules import (
     find_out_of_office_faults,
     find_schedule_faults,
     holidays_of,

@@ -4,13 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.schedules import operations as schedules
-from openslot.schedules.errors import ScheduleNotFound
-from openslot.schedules.models import OutOfOffice
+from openslot.domains.accounts.models import User
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.schedules.errors import ScheduleNotFound
+from openslot.domains.schedules.models import OutOfOffice
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
 
 
 async def test_a_schedule_is_deleted_once(runtime: Runtime, user: User) -> None:

@@ -4,11 +4,11 @@ import httpx2
 import msgspec
 import pytest
 
-from openslot.accounts.models import User, UserWanted
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.provisioning import DOMAIN, Provider, harbor, organization, token
 
 __all__ = ["harbor", "organization", "token"]

@@ -5,7 +5,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.scim.attributes import GROUP
+from openslot.doors.scim.attributes import GROUP
 from tests.support.provisioning import BASE, DOMAIN, SCIM, Provider
 
 PATCH_OP = "urn:ietf:params:scim:api:messages:2.0:PatchOp"

@@ -4,8 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from openslot.scim.attributes import CORE, ENTERPRISE
-from openslot.scim.filters import And, AttributePath, Comparison, Filter, Not, Or, Present, ValuePath
+from openslot.doors.scim.attributes import CORE, ENTERPRISE
+from openslot.doors.scim.filters import And, AttributePath, Comparison, Filter, Not, Or, Present, ValuePath
 
 TEXT = st.text(alphabet="abcXYZ 0.9@\"'%_\\ü", min_size=1, max_size=8).filter(str.strip)
 EMAIL = st.builds(

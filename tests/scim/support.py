@@ -4,11 +4,11 @@ from typing import Any
 
 import httpx2
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.scim.attributes import CORE, ENTERPRISE
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import User
+from openslot.doors.scim.attributes import CORE, ENTERPRISE
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.provisioning import DOMAIN, SCIM, Provider
 
 SUSPEND_AS_TEXT = {"op": "Replace", "path": "active", "value": "False"}

@@ -4,17 +4,17 @@ import asyncio
 
 import pytest
 
-from openslot.accounts import invitations
-from openslot.accounts import operations as accounts
-from openslot.accounts.errors import InvalidInvitation
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Organization, Role, User, UserWanted
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.accounts.store import lock_host
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.errors import InvalidInvitation
+from openslot.domains.accounts.invitations import operations as invitations
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Organization, Role, User, UserWanted
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.accounts.store import lock_host
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import messages, part
 from tests.support.locks import wait_for_locks
 from tests.support.passwords import PASSWORD

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from openslot.accounts import organizations
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Organization, User, UserWanted
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.people import departures, store
-from openslot.people import operations as people
-from openslot.people.errors import DeparturePending, HeldDepartureNotFound
-from openslot.people.models import HeldDeparture
-from openslot.scim.attributes import CORE
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Organization, User, UserWanted
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.people import departures, store
+from openslot.domains.people import operations as people
+from openslot.domains.people.errors import DeparturePending, HeldDepartureNotFound
+from openslot.domains.people.models import HeldDeparture
+from openslot.doors.scim.attributes import CORE
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.scim.support import SUSPEND_AS_TEXT, crowd, is_open, join
 from tests.support.leavers import book_one, statuses
 from tests.support.locks import held as lock_held

@@ -2,8 +2,8 @@
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.errors import Invalid, Refusal
+from openslot.domains.accounts.models import User
+from openslot.platform.core.errors import Invalid, Refusal
 from tests.support.command_line import Cli
 
 

@@ -5,14 +5,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from openslot.accounts import organizations
-from openslot.accounts.errors import DomainAlreadyClaimed, DomainNotFound, DomainNotVerified
-from openslot.accounts.models import Domain, Organization
-from openslot.accounts.organizations import TxtResolver
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Unavailable
-from openslot.core.work import Runtime
-from openslot.integrations.dns import DnsResolver
+from openslot.domains.accounts.errors import DomainAlreadyClaimed, DomainNotFound, DomainNotVerified
+from openslot.domains.accounts.models import Domain, Organization
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.organizations.operations import TxtResolver
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Unavailable
+from openslot.platform.core.work import Runtime
+from openslot.vendors.dns import DnsResolver
 from tests.support.name_server import FakeResolver, Records, serving_names
 from tests.support.provisioning import found_organization
 

@@ -6,9 +6,9 @@ from random import Random
 import pytest
 from hypothesis import given
 
-from openslot.scim.attributes import CORE, ENTERPRISE
-from openslot.scim.errors import InvalidFilter
-from openslot.scim.filters import (
+from openslot.doors.scim.attributes import CORE, ENTERPRISE
+from openslot.doors.scim.errors import InvalidFilter
+from openslot.doors.scim.filters import (
     DEEPEST,
     LONGEST,
     MAX_TERMS,
@@ -22,7 +22,7 @@ from openslot.scim.filters import (
     ValuePath,
     parse_filter,
 )
-from openslot.scim.store import Condition
+from openslot.doors.scim.store import Condition
 from tests.scim.strategies import FILTERS, SUPPORTED
 from tests.scim.writing import write
 from tests.support.hangs import within_a_second

@@ -4,20 +4,20 @@ import asyncio
 from datetime import timedelta
 from uuid import UUID
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import Organization
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef
-from openslot.core.actor import OPERATOR
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
-from openslot.people import team_leavers
-from openslot.schedules import operations as schedules
-from openslot.teams import hosting
-from openslot.teams import operations as teams
-from openslot.teams.models import GroupWanted, TeamRules
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import Organization
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.domains.people import team_leavers
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.teams import hosting
+from openslot.domains.teams import operations as teams
+from openslot.domains.teams.models import GroupWanted, TeamRules
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.scim.groups import create, members_of, patch, send, users
 from tests.support.provisioning import DOMAIN, Provider
 from tests.support.teams import book_team, list_hosts

@@ -8,12 +8,12 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import Organization
-from openslot.core.actor import OPERATOR
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.scim.attributes import GROUP
-from openslot.teams import operations as teams
+from openslot.domains.accounts.models import Organization
+from openslot.domains.teams import operations as teams
+from openslot.doors.scim.attributes import GROUP
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.scim.groups import create, find, members_of, patch, send, users
 from tests.scim.support import assert_refused
 from tests.support.provisioning import BASE, DOMAIN, Provider, found_organization

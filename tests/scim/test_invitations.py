@@ -4,13 +4,14 @@ import asyncio
 
 import httpx2
 
-from openslot.accounts import invitations, members
-from openslot.accounts import operations as accounts
-from openslot.accounts.member_store import update_accepted as accept
-from openslot.accounts.models import Organization, User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.scim.operations import list_requests
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.invitations import operations as invitations
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.members.store import update_accepted as accept
+from openslot.domains.accounts.models import Organization, User
+from openslot.doors.scim.operations import list_requests
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.leavers import book_one, statuses
 from tests.support.passwords import PASSWORD
 from tests.support.provisioning import Provider

@@ -8,17 +8,17 @@ import httpx2
 import msgspec
 import pytest
 
-from openslot.access import operations as access
-from openslot.access.models import CredentialKind
-from openslot.accounts import operations as accounts
-from openslot.accounts import organizations
-from openslot.accounts.models import Organization, User
-from openslot.accounts.plans import Plan
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.scim.attributes import GROUP
+from openslot.domains.access import operations as access
+from openslot.domains.access.models import CredentialKind
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import Organization, User
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.plans import Plan
+from openslot.doors.scim.attributes import GROUP
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.http.routes import OPERATIONS
 from tests.scim.groups import PATCH_OP
 from tests.scim.groups import create as create_group

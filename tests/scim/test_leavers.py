@@ -8,15 +8,15 @@ from uuid import uuid4
 
 import pytest
 
-from openslot.access import operations as access
-from openslot.accounts import operations as accounts
-from openslot.accounts import organizations
-from openslot.accounts.models import Organization, User, UserWanted
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.people import departures
-from openslot.people import operations as people
-from openslot.people.errors import HeldDepartureNotFound
+from openslot.domains.access import operations as access
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import Organization, User, UserWanted
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.people import departures
+from openslot.domains.people import operations as people
+from openslot.domains.people.errors import HeldDepartureNotFound
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.scim.support import SUSPEND_AS_TEXT, crowd, is_open, join
 from tests.support.leavers import book_one, statuses
 from tests.support.provisioning import DOMAIN, Provider
@@ -309,7 +309,7 @@ async def test_a_preview_of_many_compares_each_member_once(
     async def find_all(_: object, emails: list[str], known: dict[str, Any]) -> Known:
         return Known({each: known[each] for each in emails})
 
-    monkeypatch.setattr("openslot.accounts.members.list_members", list_many)
+    monkeypatch.setattr("openslot.domains.accounts.members.operations.list_members", list_many)
     monkeypatch.setattr(departures, "find_each", find_all)
     shown = await departures.preview(runtime.work(OPERATOR), organization, [f"{n}@x.example" for n in range(40)])
 

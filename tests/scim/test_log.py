@@ -5,13 +5,13 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.access import operations as access
-from openslot.access.models import CredentialKind
-from openslot.accounts.models import Organization
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.work import Runtime
-from openslot.scim.models import LoggedRequest
-from openslot.scim.operations import list_requests, tidy_scim
+from openslot.domains.access import operations as access
+from openslot.domains.access.models import CredentialKind
+from openslot.domains.accounts.models import Organization
+from openslot.doors.scim.models import LoggedRequest
+from openslot.doors.scim.operations import list_requests, tidy_scim
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.work import Runtime
 from tests.scim.support import LI
 from tests.support.provisioning import Provider
 

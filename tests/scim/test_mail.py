@@ -1,11 +1,11 @@
 """What SCIM sets off by mail: an invitation to a joiner, and one report of held departures to each administrator."""
 
-from openslot.accounts.invitations import invitation_url
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Organization, Role, User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.people.departures import approve, list_held
+from openslot.domains.accounts.invitations.operations import invitation_url
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Organization, Role, User
+from openslot.domains.people.departures import approve, list_held
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import mails, messages, part
 from tests.support.provisioning import DOMAIN, SUSPEND, Provider, work_ahead
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openslot.core.errors import Refusal
-from openslot.scim.attributes import ENTERPRISE
-from openslot.scim.errors import InvalidFilter, InvalidPath, InvalidSyntax, InvalidValue, NoTarget, NotMutable
-from openslot.scim.patches import patch
-from openslot.scim.resources import Resource, check_user, read_user
+from openslot.doors.scim.attributes import ENTERPRISE
+from openslot.doors.scim.errors import InvalidFilter, InvalidPath, InvalidSyntax, InvalidValue, NoTarget, NotMutable
+from openslot.doors.scim.patches import patch
+from openslot.doors.scim.resources import Resource, check_user, read_user
+from openslot.platform.core.errors import Refusal
 from tests.scim.strategies import USERS
 
 MARA: Resource = {

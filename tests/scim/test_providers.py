@@ -5,11 +5,11 @@ The shapes follow what Okta and Entra are known to send, and what is published a
 
 from typing import Any
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.scim.attributes import CORE, ENTERPRISE
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import User
+from openslot.doors.scim.attributes import CORE, ENTERPRISE
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.provisioning import DOMAIN, Provider
 
 EMAIL = f"bjensen@{DOMAIN}"

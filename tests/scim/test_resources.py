@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from openslot.scim.attributes import CORE, ENTERPRISE, describe_schemas
-from openslot.scim.errors import InvalidValue
-from openslot.scim.resources import (
+from openslot.doors.scim.attributes import CORE, ENTERPRISE, describe_schemas
+from openslot.doors.scim.errors import InvalidValue
+from openslot.doors.scim.resources import (
     derive_user,
     etag,
     find_new_name,

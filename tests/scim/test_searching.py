@@ -8,17 +8,17 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 
-from openslot.accounts import members
-from openslot.accounts import operations as accounts
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Organization, UserWanted
-from openslot.core.actor import OPERATOR, Actor, ActorKind
-from openslot.core.work import Runtime, Work
-from openslot.scim.errors import InvalidFilter
-from openslot.scim.filters import Filter, parse_filter
-from openslot.scim.operations import list_users
-from openslot.scim.resources import derive_user, read_user
-from openslot.scim.store import Condition, write_search
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Organization, UserWanted
+from openslot.doors.scim.errors import InvalidFilter
+from openslot.doors.scim.filters import Filter, parse_filter
+from openslot.doors.scim.operations import list_users
+from openslot.doors.scim.resources import derive_user, read_user
+from openslot.doors.scim.store import Condition, write_search
+from openslot.platform.core.actor import OPERATOR, Actor, ActorKind
+from openslot.platform.core.work import Runtime, Work
 from tests.scim.strategies import SUPPORTED
 from tests.scim.writing import judge, write
 from tests.support.hangs import within_a_second

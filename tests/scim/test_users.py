@@ -5,14 +5,14 @@ from typing import Any
 
 import httpx2
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Organization, UserWanted
-from openslot.core.actor import OPERATOR
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.people import operations as people
-from openslot.scim.attributes import CORE, ENTERPRISE, GROUP
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Organization, UserWanted
+from openslot.domains.people import operations as people
+from openslot.doors.scim.attributes import CORE, ENTERPRISE, GROUP
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.scim.support import LI, assert_refused
 from tests.support.provisioning import BASE, SCIM, Provider
 

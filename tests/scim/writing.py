@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from openslot.scim.attributes import CORE
-from openslot.scim.filters import And, AttributePath, Comparison, Filter, Not, Or, Present, ValuePath
+from openslot.doors.scim.attributes import CORE
+from openslot.doors.scim.filters import And, AttributePath, Comparison, Filter, Not, Or, Present, ValuePath
 
 
 def write(term: Filter) -> str:

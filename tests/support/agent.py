@@ -4,9 +4,9 @@ from typing import Any
 
 import httpx2
 
-from openslot.access import operations as access
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.domains.access import operations as access
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 
 PATH = "/api/admin/agent-mcp"
 NEWEST = "2025-11-25"

@@ -4,8 +4,8 @@ from typing import Any
 
 import httpx2
 
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import TEN
 
 

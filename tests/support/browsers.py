@@ -9,8 +9,8 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, async_playwright, expect
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.support.host import open_session
 
 ARGUMENTS = (

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from openslot.core.work import Clock, system_clock
+from openslot.platform.core.work import Clock, system_clock
 
 MONDAY = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from openslot.cli.commands import app
-from openslot.core.config import Settings
+from openslot.platform.core.config import Settings
 
 Run = Callable[..., Result]
 Cli = Callable[..., Any]

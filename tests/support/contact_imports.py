@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
-from openslot.accounts.models import User
-from openslot.contacts import imports
-from openslot.contacts.import_models import ContactImport, ExistingContacts
-from openslot.core.actor import Actor, ActorKind, EffectAttempt
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.contacts.imports import operations as imports
+from openslot.domains.contacts.imports.models import ContactImport, ExistingContacts
+from openslot.platform.core.actor import Actor, ActorKind, EffectAttempt
+from openslot.platform.core.work import Runtime
 from tests.support.effects import run_attempt
 
 UPDATE, SKIP = ExistingContacts.UPDATE, ExistingContacts.SKIP

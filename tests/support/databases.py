@@ -10,9 +10,9 @@ from pathlib import Path
 import asyncpg
 import psutil
 
-from openslot.core.embedded import start_server, stop_server
-from openslot.core.ids import new_id
-from openslot.core.migrate import migrate
+from openslot.platform.core.embedded import start_server, stop_server
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.migrate import migrate
 from tests.support.ladder import put_up_ladder
 
 UNSAFE_AND_FAST = {

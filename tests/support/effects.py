@@ -5,15 +5,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 
-from openslot.core.actor import EffectAttempt
-from openslot.core.db import Db
-from openslot.core.effects import TAKE, read_effect
-from openslot.core.events import Effect
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.jobs.effects import run_effect
-from openslot.jobs.gate import Gate
-from openslot.jobs.worker import run_worker
+from openslot.platform.core.actor import EffectAttempt
+from openslot.platform.core.db import Db
+from openslot.platform.core.effects import TAKE, read_effect
+from openslot.platform.core.events import Effect
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.effects import run_effect
+from openslot.platform.jobs.gate import Gate
+from openslot.platform.jobs.worker import run_worker
 from tests.support.clocks import MovingClock
 
 WITHIN = 60.0

@@ -1,7 +1,7 @@
 """The codes that invitees were sent, as they would read them in their mails."""
 
-from openslot.access.email_codes import code_of
-from openslot.core.work import Runtime
+from openslot.domains.access.email_codes import code_of
+from openslot.platform.core.work import Runtime
 
 NEWEST = "select id from email_codes where lower(email) = lower($1) order by created_at desc, id desc limit 1"
 

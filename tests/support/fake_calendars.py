@@ -5,10 +5,10 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from openslot.integrations.calendars.errors import CalendarChanged, CalendarFault, CalendarGone
-from openslot.integrations.calendars.ical_objects import ICalObject, expand_series, find_uid, read_objects
-from openslot.integrations.calendars.ports import Changes, KeptSeries, RemoteCalendar, RemoteEvent, Scope, StoredEvent
-from openslot.integrations.mail.calendar_entry import CalendarEntry, write_calendar
+from openslot.domains.calendars.errors import CalendarChanged, CalendarFault, CalendarGone
+from openslot.domains.calendars.ports import Changes, KeptSeries, RemoteCalendar, RemoteEvent, Scope, StoredEvent
+from openslot.domains.mail.calendar_entry import CalendarEntry, write_calendar
+from openslot.vendors.caldav.objects import ICalObject, expand_series, find_uid, read_objects
 
 
 class FakeCalendar(Struct):

@@ -2,8 +2,8 @@
 
 from collections import deque
 
-from openslot.core.outbound import Outbound
-from openslot.integrations.chat import ChatDeferred, ChatRefused
+from openslot.platform.core.outbound import Outbound
+from openslot.vendors.chat import ChatDeferred, ChatRefused
 
 
 class FakeChat:

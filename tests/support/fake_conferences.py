@@ -5,10 +5,10 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.core.work import Runtime, Work
-from openslot.event_types.models import Location, LocationKind
-from openslot.event_types.ports import Conference, Conferences, LinkWanted
-from openslot.integrations.conferences import JITSI, InstalledConferences, Jitsi
+from openslot.domains.event_types.models import Location, LocationKind
+from openslot.domains.event_types.ports import Conference, Conferences, LinkWanted
+from openslot.platform.core.work import Runtime, Work
+from openslot.vendors.conferences import JITSI, InstalledConferences, Jitsi
 
 SLOW = "slow"
 BY_JITSI = Location(LocationKind.VIDEO_LINK, conference=JITSI)

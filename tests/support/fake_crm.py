@@ -12,10 +12,17 @@ import msgspec
 from msgspec import Struct
 from standardwebhooks import Webhook
 
-from openslot.core.config import Settings
-from openslot.core.outbound import Outbound
-from openslot.crm.models import CrmMeeting, CrmPerson
-from openslot.crm.ports import CrmAccount, CrmCredentials, CrmField, CrmMeetingGone, CrmTokenRefused, CrmUnavailable
+from openslot.domains.crm.models import CrmMeeting, CrmPerson
+from openslot.domains.crm.ports import (
+    CrmAccount,
+    CrmCredentials,
+    CrmField,
+    CrmMeetingGone,
+    CrmTokenRefused,
+    CrmUnavailable,
+)
+from openslot.platform.core.config import Settings
+from openslot.platform.core.outbound import Outbound
 from tests.support.fake_server import Answer, Fault, FaultKind, Request, fail, listening
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from standardwebhooks import Webhook
 
-from openslot.core.ids import new_id
-from openslot.core.work import Clock
-from openslot.webhooks.rules import new_secret, signed_headers
+from openslot.domains.webhooks.rules import new_secret, signed_headers
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Clock
 from tests.support.fake_server import Answer, Fault, Post, Request, fail, listening, post_over_http
 
 WINDOW = timedelta(hours=24)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.flags import operations as flags
-from openslot.flags.models import FlagKey
+from openslot.domains.accounts.models import User
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
+from openslot.platform.flags import operations as flags
+from openslot.platform.flags.models import FlagKey
 
 # What the flag is for everyone, what it is for the user alone, and whether the feature is there for the user.
 SWITCHED = pytest.mark.parametrize(

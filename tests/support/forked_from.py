@@ -3,9 +3,9 @@
 import gc
 from importlib import import_module
 
-from openslot.access import passwords
 from openslot.cli.commands import COMMANDS, GROUPS
-from openslot.core.outbound import client
+from openslot.domains.access import passwords
+from openslot.platform.core.outbound import client
 from tests.support.passwords import CHEAP
 
 for _name in ("app", "cli.child", "cli.web", "cli.work", *(f"cli.{name}" for name in (COMMANDS | GROUPS).values())):

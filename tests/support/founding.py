@@ -5,19 +5,20 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.accounts import members, organizations
-from openslot.accounts.models import Organization, Role, User, UserWanted
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
-from openslot.people import operations as people
-from openslot.schedules import operations as schedules
-from openslot.teams import hosting
-from openslot.teams import operations as teams
-from openslot.teams.models import GroupWanted, HostWanted, Team, TeamRules
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import Organization, Role, User, UserWanted
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.domains.people import operations as people
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.teams import hosting
+from openslot.domains.teams import operations as teams
+from openslot.domains.teams.models import GroupWanted, HostWanted, Team, TeamRules
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 
 
 class FoundedTeam(Struct, frozen=True):

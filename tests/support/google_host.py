@@ -9,12 +9,12 @@ from uuid import UUID, uuid4
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import Actor, ActorKind
-from openslot.core.config import Networks, Settings
-from openslot.core.work import Runtime, Work
-from openslot.integrations.oauth import operations as oauth
-from openslot.integrations.oauth.models import CallbackQuery, Consent, OAuthVendor
+from openslot.domains.accounts.models import User
+from openslot.domains.oauth import operations as oauth
+from openslot.domains.oauth.models import CallbackQuery, Consent, OAuthVendor
+from openslot.platform.core.actor import Actor, ActorKind
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.work import Runtime, Work
 from tests.support.clocks import MovingClock
 from tests.support.fake_google import FakeGoogle, serving
 

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from openslot.http.edge import App
+from openslot.doors.http.edge import App
 
 
 def hide_forms(app: App) -> App:

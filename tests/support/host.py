@@ -9,19 +9,19 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from openslot.access import operations as access
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.plans import Plan
-from openslot.availability.models import BySlug
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC, Actor
-from openslot.core.ids import fingerprint
-from openslot.core.work import Runtime
-from openslot.people import operations as people
-from openslot.web.cookies import csrf_token
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointWanted
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.availability.models import BySlug
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef, BookingWanted, Invitee
+from openslot.domains.people import operations as people
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks.models import EndpointWanted
+from openslot.doors.web.shared.cookies import csrf_token
+from openslot.platform.core.actor import OPERATOR, PUBLIC, Actor
+from openslot.platform.core.ids import fingerprint
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MONDAY, MovingClock, clock
 from tests.support.effects import work_off
 from tests.support.live import connect

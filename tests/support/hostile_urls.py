@@ -1,6 +1,6 @@
 """URLs that must never lead to a connection, by the rule that stops each."""
 
-from openslot.core.outbound import OutboundReason
+from openslot.platform.core.outbound import OutboundReason
 
 PORT = "{port}"
 """Stands for the canary's own port, so that a slip would reach it."""

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.crm import operations as crm
-from openslot.crm.models import CrmConnection, CrmWanted
+from openslot.domains.accounts.models import User
+from openslot.domains.crm import operations as crm
+from openslot.domains.crm.models import CrmConnection, CrmWanted
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.fake_hubspot import TOKEN, FakeHubSpot, serving
 from tests.support.google_host import LOOPBACK

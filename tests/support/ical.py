@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from openslot.core.times import at_second
-from openslot.integrations.calendars.busy_times import read_events
-from openslot.integrations.calendars.ports import Scope
+from openslot.domains.calendars.busy_times import read_events
+from openslot.domains.calendars.ports import Scope
+from openslot.platform.core.times import at_second
 
 BERLIN, NEW_YORK = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York")
 

@@ -7,15 +7,15 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 
-from openslot.access import operations as access
-from openslot.accounts.models import User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.assistants import operations as assistants
-from openslot.assistants.clients import register
-from openslot.assistants.models import TokenRequest
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.work import Runtime, Work
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.doors.oauth import operations as assistants
+from openslot.doors.oauth.clients import register
+from openslot.doors.oauth.models import TokenRequest
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.work import Runtime, Work
 from tests.support.passwords import PASSWORD
 
 GRANTS = (

@@ -10,8 +10,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from openslot.core import db
-from openslot.core.db import ConnectionPool
+from openslot.platform.core import db
+from openslot.platform.core.db import ConnectionPool
 
 MOST = 8
 

@@ -16,12 +16,12 @@ from uuid import UUID
 import httpx2
 import icalendar
 
-from openslot.availability import operations as availability
-from openslot.availability.models import BySlug
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.times import iso
-from openslot.core.work import Runtime
+from openslot.domains.availability import operations as availability
+from openslot.domains.availability.models import BySlug
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.times import iso
+from openslot.platform.core.work import Runtime
 from tests.support.forked import Forked, openslot
 from tests.support.live import connect
 from tests.support.ports import held_port

@@ -10,10 +10,10 @@ import httpx2
 from babel.messages.pofile import read_po
 
 import openslot
-from openslot.i18n.languages import LANGUAGES
+from openslot.platform.i18n.languages import LANGUAGES
 from tests.support.parts import is_daily, shortened
 
-LOCALES = Path(openslot.__file__).parent / "i18n/locales"
+LOCALES = Path(openslot.__file__).parent / "platform/i18n/locales"
 # What hosts have named, and names of fields and operations of the API.
 NOT_OURS = {"30 minute meeting", "Group", "Group – Mara Lindqvist", "Your phone number", "error"} | {
     *("Create a booking", "Cancel a booking", "Reschedule a booking", "Create a booking link"),

@@ -1,14 +1,14 @@
 """Hosts who leave while they have bookings."""
 
-from openslot.accounts.models import User
-from openslot.availability.models import ByPage
-from openslot.availability.operations import list_open
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingWanted, Invitee, Status
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.moments import Span
-from openslot.core.times import at_second
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import ByPage
+from openslot.domains.availability.operations import list_open
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingWanted, Invitee, Status
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.moments import Span
+from openslot.platform.core.times import at_second
+from openslot.platform.core.work import Runtime
 
 PAGE = ByPage("mara", "30min")
 

@@ -10,9 +10,9 @@ from typing import Any
 import httpx2
 import uvicorn
 
-from openslot.core.config import Settings
-from openslot.http.protocol import protocol_for
-from openslot.http.protocol.limits import ConnectionLimits
+from openslot.doors.http.protocol import protocol_for
+from openslot.doors.http.protocol.limits import ConnectionLimits
+from openslot.platform.core.config import Settings
 
 # Making one takes longer than most requests, even for a client that speaks no TLS.
 TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

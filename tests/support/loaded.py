@@ -3,10 +3,10 @@
 import pytest
 
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.i18n.languages import LANGUAGES
-from openslot.i18n.localization import get_catalog
-from openslot.web.templating import get_template, templates
+from openslot.doors.web.shared.templating import get_template, templates
+from openslot.platform.core.config import Settings
+from openslot.platform.i18n.languages import LANGUAGES
+from openslot.platform.i18n.localization import get_catalog
 from tests.support.languages import english_texts
 
 # A run of fewer tests needs less than what is loaded here.

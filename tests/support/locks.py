@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 
-from openslot.core.db import transaction
-from openslot.core.work import Runtime
+from openslot.platform.core.db import transaction
+from openslot.platform.core.work import Runtime
 
 WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 

@@ -5,7 +5,7 @@ from ipaddress import ip_network
 import pytest
 from msgspec.structs import replace
 
-from openslot.core.config import Networks, Settings
+from openslot.platform.core.config import Networks, Settings
 
 
 @pytest.fixture

@@ -10,17 +10,17 @@ from uuid import UUID
 
 import httpx2
 
-from openslot.bookings.models import BookingRef
-from openslot.conversations import operations as conversations
-from openslot.conversations import outbox
-from openslot.conversations.models import Channel, MessagePurpose
-from openslot.core.actor import SYSTEM
-from openslot.core.countries import EVERY
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.messaging import connection_store
-from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
-from openslot.messaging.models import ProviderName
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.conversations import operations as conversations
+from openslot.domains.conversations.models import Channel, MessagePurpose
+from openslot.domains.conversations.outbox import operations as outbox
+from openslot.domains.messaging.connections import store as connection_store
+from openslot.domains.messaging.connections.models import ConnectionChannel, MessagingConnection
+from openslot.domains.messaging.models import ProviderName
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.countries import EVERY
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 
 ACCOUNT = "AC" + "0" * 32
 TOKEN = "0123456789abcdef0123456789abcdef"

@@ -7,11 +7,11 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.integrations.oauth import operations as oauth
-from openslot.integrations.oauth.models import Consent, OAuthVendor
+from openslot.domains.accounts.models import User
+from openslot.domains.oauth import operations as oauth
+from openslot.domains.oauth.models import Consent, OAuthVendor
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.fake_microsoft import FakeMicrosoft, Mailbox, serving
 from tests.support.google_host import LOOPBACK, in_session, read_callback

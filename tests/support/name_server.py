@@ -14,8 +14,8 @@ import dns.rcode
 import dns.rrset
 from dns import rdatatype
 
-from openslot.core.outbound.resolver import SystemResolver
-from openslot.integrations.dns import DnsResolver
+from openslot.platform.core.outbound.resolver import SystemResolver
+from openslot.vendors.dns import DnsResolver
 
 Records = dict[str, list[str]]
 

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from joserfc import jwt
 from joserfc.jwk import ECKey, RSAKey
 
-from openslot.core.work import Clock
+from openslot.platform.core.work import Clock
 
 CLIENT_ID, CLIENT_SECRET = "openslot-tests", "the client's secret / with + signs"
 Answer = tuple[int, dict[str, str], bytes]

@@ -3,8 +3,8 @@
 from typing import Any
 
 from openslot.app import list_api
-from openslot.core.environment import load_settings
-from openslot.http.openapi import describe
-from openslot.webhooks.schemas import WEBHOOKS
+from openslot.domains.webhooks.schemas import WEBHOOKS
+from openslot.doors.http.openapi import describe
+from openslot.platform.core.environment import load_settings
 
 DESCRIPTION: dict[str, Any] = describe(list_api(load_settings({}, environ={})), WEBHOOKS, "http://127.0.0.1:8000")

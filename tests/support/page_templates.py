@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 from unittest.mock import patch
 
-import openslot.web
-from openslot.i18n.languages import Locale
-from openslot.web import pages
-from openslot.web.api_docs import page as api_docs
+import openslot.doors.web
+from openslot.doors.web.api_docs import page as api_docs
+from openslot.doors.web.shared import pages
+from openslot.platform.i18n.languages import Locale
 
 WALKS = {
     "account": (
@@ -49,7 +49,7 @@ WALKS = {
     ),
     "widget": ("widget/demo.html",),
 }
-SOURCES = Path(openslot.web.__file__).parent
+SOURCES = Path(openslot.doors.web.__file__).parent
 TEMPLATES = SOURCES / "templates"
 API_DOCS = "/api/docs"
 

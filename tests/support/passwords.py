@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 from argon2 import PasswordHasher
 
-from openslot.access import passwords
+from openslot.domains.access import passwords
 
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 PRODUCTS = passwords._hasher

@@ -8,16 +8,16 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Networks, Settings
-from openslot.core.ids import new_id
-from openslot.core.outbound import Outbound
-from openslot.core.work import Runtime
-from openslot.event_types import accounts
-from openslot.event_types.models import PaymentAccount
-from openslot.integrations.stripe.checkout import StripeCheckout, StripeCheckouts
-from openslot.payments import connection_store
-from openslot.payments.models import PaymentConnection
+from openslot.domains.event_types.accounts import operations as accounts
+from openslot.domains.event_types.models import PaymentAccount
+from openslot.domains.payments.connections import store as connection_store
+from openslot.domains.payments.models import PaymentConnection
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.outbound import Outbound
+from openslot.platform.core.work import Runtime
+from openslot.vendors.stripe.checkout import StripeCheckout, StripeCheckouts
 from tests.support.clocks import MovingClock
 from tests.support.fake_stripe import Books, FakeStripe, serving
 

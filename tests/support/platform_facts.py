@@ -6,15 +6,15 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.accounts.models import User, UserWanted
-from openslot.availability import claims
-from openslot.bookings import operations as bookings
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.people import operations as people
-from openslot.people import store
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.availability.claims import operations as claims
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.event_types.models import EventType
+from openslot.domains.people import operations as people
+from openslot.domains.people import store
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.clocks import MovingClock
 

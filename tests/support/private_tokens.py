@@ -1,9 +1,9 @@
 """The tokens of private links, read as the host's pages read them."""
 
-from openslot.accounts.operations import get_user
-from openslot.core.work import Work
-from openslot.event_types.models import EventType
-from openslot.event_types.operations import get_overview
+from openslot.domains.accounts.operations import get_user
+from openslot.domains.event_types.models import EventType
+from openslot.domains.event_types.operations import get_overview
+from openslot.platform.core.work import Work
 
 
 async def find_private_token(work: Work, event_type: EventType) -> str | None:

@@ -6,12 +6,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.access import operations as access
-from openslot.accounts.models import Organization
-from openslot.accounts.organizations import add_domain, add_organization
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR, EffectAttempt
-from openslot.core.work import Runtime, system_clock
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import Organization
+from openslot.domains.accounts.organizations.operations import add_domain, add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.platform.core.actor import OPERATOR, EffectAttempt
+from openslot.platform.core.work import Runtime, system_clock
 from tests.support.effects import run_attempt
 
 BASE = "/api/scim/v2"

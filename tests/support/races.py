@@ -14,11 +14,11 @@ from uuid import UUID
 from argon2 import PasswordHasher
 from msgspec import Struct
 
-from openslot.access import passwords
-from openslot.core.config import Settings
-from openslot.core.db import Db
-from openslot.core.environment import load_settings
-from openslot.core.work import Runtime
+from openslot.domains.access import passwords
+from openslot.platform.core.config import Settings
+from openslot.platform.core.db import Db
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.support.forked import Forked, openslot
 from tests.support.ports import held_port

@@ -2,10 +2,10 @@
 
 from msgspec import structs
 
-from openslot.bookings.events import BOOKING_EVENTS, BookingEvent
-from openslot.core.events import Effect
-from openslot.core.migrate import NO_TRANSACTION
-from openslot.core.work import Done, GiveUp, Outcome, Reaction, Wiring, Work
+from openslot.domains.bookings.events import BOOKING_EVENTS, BookingEvent
+from openslot.platform.core.events import Effect
+from openslot.platform.core.migrate import NO_TRANSACTION
+from openslot.platform.core.work import Done, GiveUp, Outcome, Reaction, Wiring, Work
 from openslot.processes.environment import settings
 from openslot.processes.exits import run
 from openslot.processes.web import serve_web

@@ -2,21 +2,21 @@
 
 from uuid import UUID
 
-from openslot.access import operations as access
-from openslot.accounts import members
-from openslot.accounts.invitations import invite
-from openslot.accounts.models import User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.availability.models import BySlug
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import booking_events
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointWanted
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.invitations.operations import invite
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.availability.models import BySlug
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingWanted, Invitee
+from openslot.domains.calendars import booking_events
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks.models import EndpointWanted
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MONDAY
 
 SECRET = "this-is-a-secret"

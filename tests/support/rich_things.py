@@ -5,19 +5,19 @@ from collections.abc import Collection
 from datetime import date, datetime, timedelta
 from uuid import UUID
 
-from openslot.accounts.models import User
-from openslot.availability.models import ById
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.exports import operations as exports
-from openslot.exports.archives import make_export
-from openslot.schedules import operations as schedules
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointWanted
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingWanted, Invitee
+from openslot.domains.event_types.models import EventType
+from openslot.domains.exports import operations as exports
+from openslot.domains.exports.archives import make_export
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks.models import EndpointWanted
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.rich_account import KINDS, ROWS, TEN, furnish, insert
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import httpcore2
 
-from openslot.core.outbound import Outbound
-from openslot.core.outbound.targets import Address
+from openslot.platform.core.outbound import Outbound
+from openslot.platform.core.outbound.targets import Address
 from tests.support.peers import OK, PUBLIC, Identity, Peer, serve
 
 HERE, THERE = "here.example.org", "there.example.org"

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from openslot.core.embedded import start_server, stop_server
-from openslot.core.embedded.cluster import unprivileged
+from openslot.platform.core.embedded import start_server, stop_server
+from openslot.platform.core.embedded.cluster import unprivileged
 
 FAST = {"fsync": "off", "max_connections": "60", "wal_level": "replica", "hot_standby": "on"}
 

@@ -1,9 +1,9 @@
 """The kill switch, as tests use it."""
 
-from openslot.core.actor import OPERATOR, Actor
-from openslot.core.work import Runtime
-from openslot.flags import switches
-from openslot.flags.models import ChannelStatus, OutgoingChannel
+from openslot.platform.core.actor import OPERATOR, Actor
+from openslot.platform.core.work import Runtime
+from openslot.platform.flags.models import ChannelStatus, OutgoingChannel
+from openslot.platform.flags.switches import operations as switches
 
 
 async def stop(

@@ -1,6 +1,6 @@
 """What all tables hold, to see whether a request has changed anything."""
 
-from openslot.core.work import Runtime
+from openslot.platform.core.work import Runtime
 
 TABLES = "select tablename as name from pg_tables where schemaname = 'public' order by 1"
 HELD = "select '{0}' as name, md5(string_agg(t::text, ',' order by t::text)) as held from {0} t"

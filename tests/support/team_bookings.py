@@ -6,21 +6,21 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.plans import Plan
-from openslot.bookings import operations as bookings
-from openslot.bookings import store
-from openslot.bookings.events import BookingCreated, BookingReassigned
-from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
-from openslot.contacts import operations as contacts
-from openslot.core.actor import OPERATOR, PUBLIC, Actor
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime, Work
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
-from openslot.people import operations as people
-from openslot.schedules import operations as schedules
-from openslot.teams.models import BookingHost, HostRole
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings import store
+from openslot.domains.bookings.events import BookingCreated, BookingReassigned
+from openslot.domains.bookings.models import Booking, BookingDetails, BookingRef, Status
+from openslot.domains.contacts import operations as contacts
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.domains.people import operations as people
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.teams.models import BookingHost, HostRole
+from openslot.platform.core.actor import OPERATOR, PUBLIC, Actor
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime, Work
 
 TEAM, OFFER = "Sales", "Demo"
 

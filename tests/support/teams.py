@@ -8,23 +8,23 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.accounts import organizations
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Organization, User, UserWanted
-from openslot.accounts.plans import Plan
-from openslot.availability import claims
-from openslot.availability.models import ById, Hold
-from openslot.bookings import operations as bookings
-from openslot.bookings import series
-from openslot.bookings.models import Booking, BookingWanted, Invitee
-from openslot.bookings.series_models import BookedSeries, OnConflict, Recurrence
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
-from openslot.people import operations as people
-from openslot.schedules import operations as schedules
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Organization, User, UserWanted
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.models import ById, Hold
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingWanted, Invitee
+from openslot.domains.bookings.series import operations as series
+from openslot.domains.bookings.series.models import BookedSeries, OnConflict, Recurrence
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.domains.people import operations as people
+from openslot.domains.schedules import operations as schedules
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 
 
 class HostedTeam(Struct, frozen=True, kw_only=True):

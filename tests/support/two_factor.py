@@ -4,14 +4,14 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.access import two_factor
-from openslot.access.two_factor import code_at, step_of
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR, Actor, ActorKind
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime, Work
-from openslot.people import operations as people
+from openslot.domains.access.two_factor import operations as two_factor
+from openslot.domains.access.two_factor.operations import code_at, step_of
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR, Actor, ActorKind
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime, Work
 from tests.support.passwords import CHEAP, PASSWORD
 
 # Verified like any other, in less time.

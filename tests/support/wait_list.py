@@ -6,21 +6,21 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.availability.models import ById, BySlug
-from openslot.availability.operations import list_open
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.times import at_second
-from openslot.core.work import Runtime, Work
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
-from openslot.jobs.periodic import run_job
-from openslot.schedules import operations as schedules
-from openslot.wait_list import operations as wait_list
-from openslot.wait_list.models import WaitListWanted
-from openslot.wait_list.reactions import WAIT_LIST_JOBS
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import ById, BySlug
+from openslot.domains.availability.operations import list_open
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef, BookingWanted, Invitee
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.wait_list import operations as wait_list
+from openslot.domains.wait_list.models import WaitListWanted
+from openslot.domains.wait_list.reactions import WAIT_LIST_JOBS
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.times import at_second
+from openslot.platform.core.work import Runtime, Work
+from openslot.platform.jobs.periodic import run_job
 
 TUESDAY = date(2026, 3, 17)
 NINE = datetime(2026, 3, 17, 9, 0, tzinfo=UTC)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from openslot.core.config import Settings
-from openslot.core.effects import ABANDONED_AFTER
-from openslot.core.environment import load_settings
-from openslot.core.log import set_up_logging
-from openslot.core.work import Runtime
-from openslot.flags.models import OutgoingChannel
-from openslot.jobs.worker import run_worker
+from openslot.platform.core.config import Settings
+from openslot.platform.core.effects import ABANDONED_AFTER
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.log import set_up_logging
+from openslot.platform.core.work import Runtime
+from openslot.platform.flags.models import OutgoingChannel
+from openslot.platform.jobs.worker import run_worker
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.support.forked import Forked

@@ -11,18 +11,18 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.bookings import handovers
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Refusal
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType, RollingWindow
-from openslot.people import team_leavers
-from openslot.teams import hosting
-from openslot.teams import operations as teams
-from openslot.teams.models import GroupWanted
+from openslot.domains.bookings import handovers
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType, RollingWindow
+from openslot.domains.people import team_leavers
+from openslot.domains.teams import hosting
+from openslot.domains.teams import operations as teams
+from openslot.domains.teams.models import GroupWanted
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import real_clock as clock
 from tests.support.founding import FoundedTeam, add_event_type, found_team, pick_of
 from tests.support.locks import until_waiting

@@ -8,8 +8,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from openslot.teams.choice import BOOKING, choose, choose_again, explain, judge, list_eligible, share, simulate, spread
-from openslot.teams.models import Balance, Candidate, ChoiceAsked, ChoiceRule, HostChoice, HostStanding, TeamRules
+from openslot.domains.teams.choice import (
+    BOOKING,
+    choose,
+    choose_again,
+    explain,
+    judge,
+    list_eligible,
+    share,
+    simulate,
+    spread,
+)
+from openslot.domains.teams.models import (
+    Balance,
+    Candidate,
+    ChoiceAsked,
+    ChoiceRule,
+    HostChoice,
+    HostStanding,
+    TeamRules,
+)
 
 SHARE = TeamRules(event_type_id=UUID(int=9))
 TOTAL = TeamRules(event_type_id=UUID(int=9), balance=Balance.TOTAL)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openslot.teams.choice import BOOKING, choose
-from openslot.teams.models import Candidate, TeamRules
+from openslot.domains.teams.choice import BOOKING, choose
+from openslot.domains.teams.models import Candidate, TeamRules
 from tests.support.parts import how_many
 
 SHARE = TeamRules(event_type_id=UUID(int=9))

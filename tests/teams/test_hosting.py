@@ -6,23 +6,23 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts import members
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import Organization, User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.errors import Invalid
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime, Work
-from openslot.event_types import operations as event_types
-from openslot.event_types.errors import EventTypeSlugAlreadyExists
-from openslot.event_types.models import EventType, Limits, Location, Money
-from openslot.event_types.rules import edition_of
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import Organization, User
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.errors import EventTypeSlugAlreadyExists
+from openslot.domains.event_types.models import EventType, Limits, Location, Money
+from openslot.domains.event_types.rules import edition_of
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.teams import errors, hosting
+from openslot.domains.teams import operations as teams
+from openslot.domains.teams.models import Balance, GroupWanted, HostWanted, TeamRules
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime, Work
 from openslot.runtime import open_runtime
-from openslot.schedules import operations as schedules
-from openslot.teams import errors, hosting
-from openslot.teams import operations as teams
-from openslot.teams.models import Balance, GroupWanted, HostWanted, TeamRules
 from tests.support.fake_conferences import BY_JITSI, BY_SLOW, SlowConference, install
 from tests.support.founding import FoundedTeam, add_event_type, found_team, no_rules, pick_of
 

@@ -7,13 +7,11 @@ from uuid import UUID, uuid4
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime, Work
-from openslot.teams import ledger
-from openslot.teams import operations as teams
-from openslot.teams.choice import BOOKING, HostHistory, choose, count_from_level
-from openslot.teams.models import (
+from openslot.domains.accounts.models import User
+from openslot.domains.teams import operations as teams
+from openslot.domains.teams.choice import BOOKING, HostHistory, choose, count_from_level
+from openslot.domains.teams.ledger import operations as ledger
+from openslot.domains.teams.models import (
     AssignmentReason,
     Balance,
     Candidate,
@@ -24,7 +22,9 @@ from openslot.teams.models import (
     Replacement,
     TeamRules,
 )
-from openslot.teams.replay import replay
+from openslot.domains.teams.replay import replay
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime, Work
 from tests.support.clocks import MovingClock, clock
 from tests.support.founding import FoundedTeam, add_event_type, found_team
 

@@ -14,15 +14,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from hypothesis.strategies import booleans, integers, sampled_from, sets
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime, Work
-from openslot.runtime import open_runtime
-from openslot.teams import ledger
-from openslot.teams import operations as teams
-from openslot.teams.choice import choose, repeat
-from openslot.teams.models import (
+from openslot.domains.accounts.models import User
+from openslot.domains.teams import operations as teams
+from openslot.domains.teams.choice import choose, repeat
+from openslot.domains.teams.ledger import operations as ledger
+from openslot.domains.teams.models import (
     AssignmentReason,
     Balance,
     ChoiceAsked,
@@ -32,8 +28,12 @@ from openslot.teams.models import (
     Replacement,
     TeamRules,
 )
-from openslot.teams.replay import replay
-from openslot.teams.store import lock_event_type
+from openslot.domains.teams.replay import replay
+from openslot.domains.teams.store import lock_event_type
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime, Work
+from openslot.runtime import open_runtime
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.founding import FoundedTeam, add_event_type, found_team
 from tests.support.parts import LONG, how_many

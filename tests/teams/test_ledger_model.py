@@ -8,8 +8,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from hypothesis.strategies import booleans, integers, sampled_from, sets
 from msgspec.structs import replace
 
-from openslot.teams.choice import choose, choose_again, spread
-from openslot.teams.models import Balance, Candidate, ChoiceAsked, HostChoice, TeamRules
+from openslot.domains.teams.choice import choose, choose_again, spread
+from openslot.domains.teams.models import Balance, Candidate, ChoiceAsked, HostChoice, TeamRules
 from tests.support.parts import how_many
 
 RULES = TeamRules(event_type_id=UUID(int=0))

@@ -5,16 +5,16 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts import members
-from openslot.accounts.errors import OrganizationNotFound
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid, Refusal
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.teams import errors
-from openslot.teams import operations as teams
-from openslot.teams.models import Team
+from openslot.domains.accounts.errors import OrganizationNotFound
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import User
+from openslot.domains.teams import errors
+from openslot.domains.teams import operations as teams
+from openslot.domains.teams.models import Team
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid, Refusal
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.support.founding import FoundedTeam, found_team
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from openslot.core.migrate import split_statements
+from openslot.platform.core.migrate import split_statements
 
 MAKES_TABLE = re.compile(r"create\s+(?:unlogged\s+)?table\s+(?:if\s+not\s+exists\s+)?(?P<table>\w+)", re.IGNORECASE)
 BUILDS_INDEX = re.compile(

@@ -16,8 +16,8 @@ import pytest
 from packaging.version import Version
 
 from openslot import __version__
-from openslot.core.embedded import start_server, stop_server
-from openslot.core.migrate import migrate
+from openslot.platform.core.embedded import start_server, stop_server
+from openslot.platform.core.migrate import migrate
 from openslot.wiring import WIRING
 from tests.upgrades import facts, statements
 from tests.upgrades.facts import GoldenFact, choose_facts, load_facts

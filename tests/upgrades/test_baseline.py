@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from openslot.core.errors import StartupError
-from openslot.core.inventory import read_inventory
-from openslot.core.migrate import (
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.inventory import read_inventory
+from openslot.platform.core.migrate import (
     BASELINE,
     FORMER_BEGINNING,
     LEDGER,

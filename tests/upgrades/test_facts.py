@@ -8,10 +8,8 @@ import httpx2
 import msgspec
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.events import Event
-from openslot.core.work import Runtime
-from openslot.event_types.models import (
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import (
     BusinessDaysWindow,
     Limits,
     Location,
@@ -21,6 +19,8 @@ from openslot.event_types.models import (
     QuestionKind,
     RangeWindow,
 )
+from openslot.platform.core.events import Event
+from openslot.platform.core.work import Runtime
 from openslot.wiring import WIRING
 from tests.bookings.conftest import offer
 from tests.upgrades.facts import KEPT, GoldenFact, load_facts

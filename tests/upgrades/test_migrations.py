@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Mapping
 import asyncpg
 import pytest
 
-from openslot.core.ids import new_id
-from openslot.core.migrate import BASELINE as BEGINNING
-from openslot.core.migrate import (
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.migrate import BASELINE as BEGINNING
+from openslot.platform.core.migrate import (
     FORMER_BEGINNING,
     LOCK_RETRIES,
     NO_TRANSACTION,

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.migrate import known_migrations
-from openslot.core.work import Runtime
+from openslot.platform.core.config import Settings
+from openslot.platform.core.migrate import known_migrations
+from openslot.platform.core.work import Runtime
 from openslot.wiring import WIRING
 from tests.support.live import connect, serving
 

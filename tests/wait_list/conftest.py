@@ -2,9 +2,9 @@
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import clock
 from tests.support.wait_list import offer_day
 

@@ -7,15 +7,15 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.bookings import operations as bookings
-from openslot.bookings import requests
-from openslot.bookings.models import Booking, BookingRef, Status
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
-from openslot.wait_list import operations as wait_list
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef, Status
+from openslot.domains.bookings.requests import operations as requests
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.domains.wait_list import operations as wait_list
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.work import Runtime
 from tests.support.wait_list import (
     NINE,
     book_day,

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.allowances.errors import AllowanceUsed
-from openslot.allowances.operations import CLIENT_ADDRESS
-from openslot.core.errors import Refusal
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.wait_list import rules
+from openslot.domains.accounts.models import User
+from openslot.domains.allowances.errors import AllowanceUsed
+from openslot.domains.allowances.operations import CLIENT_ADDRESS
+from openslot.domains.event_types.models import EventType
+from openslot.domains.wait_list import rules
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.wait_list import ask_to_wait, book_day, cancel_day, hand_out, tell_offered, wait_for

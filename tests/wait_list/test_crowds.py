@@ -6,13 +6,13 @@ from uuid import UUID
 
 import pytest
 
-from openslot.availability import operations as availability
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.wait_list import offers, reactions
+from openslot.domains.availability import operations as availability
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef
+from openslot.domains.event_types.models import EventType
+from openslot.domains.wait_list import offers, reactions
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.two_factor import add_host

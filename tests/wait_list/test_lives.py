@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis.strategies import integers
 from msgspec import Struct
 
-from openslot.accounts.models import User, UserWanted
-from openslot.availability.claims import expire_holds
-from openslot.bookings.models import Booking
-from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
-from openslot.core.errors import Refusal
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.people import operations as people
-from openslot.wait_list import operations as wait_list
-from openslot.wait_list.rules import HANDING_ON, SHORTEST, plan_offer
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.availability.claims.operations import expire_holds
+from openslot.domains.bookings.models import Booking
+from openslot.domains.event_types.models import EventType
+from openslot.domains.people import operations as people
+from openslot.domains.wait_list import operations as wait_list
+from openslot.domains.wait_list.rules import HANDING_ON, SHORTEST, plan_offer
+from openslot.platform.core.actor import OPERATOR, PUBLIC, SYSTEM
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.parts import LONG, how_many
 from tests.support.races import find_disorder

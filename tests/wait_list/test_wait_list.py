@@ -5,26 +5,26 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.availability import claims
-from openslot.availability.errors import HoldNotFound, SlotUnavailable
-from openslot.availability.models import ById
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef, Status
-from openslot.core.actor import OPERATOR, PUBLIC, EffectAttempt
-from openslot.core.work import Runtime
-from openslot.event_types import links
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
-from openslot.integrations.mail.operations import Mailbox
-from openslot.integrations.mail.ports import MailRefused
-from openslot.jobs.periodic import run_job
-from openslot.people import operations as people
-from openslot.schedules import operations as schedules
-from openslot.schedules.models import OutOfOffice
-from openslot.wait_list import errors
-from openslot.wait_list import operations as wait_list
-from openslot.wait_list.reactions import WAIT_LIST_JOBS
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.errors import HoldNotFound, SlotUnavailable
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef, Status
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.links import operations as links
+from openslot.domains.event_types.models import EventType
+from openslot.domains.mail.operations import Mailbox
+from openslot.domains.mail.ports import MailRefused
+from openslot.domains.people import operations as people
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.schedules.models import OutOfOffice
+from openslot.domains.wait_list import errors
+from openslot.domains.wait_list import operations as wait_list
+from openslot.domains.wait_list.reactions import WAIT_LIST_JOBS
+from openslot.platform.core.actor import OPERATOR, PUBLIC, EffectAttempt
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.periodic import run_job
 from tests.jobs.support import list_failed
 from tests.support.clocks import MovingClock
 from tests.support.effects import run_attempt, work_off
@@ -357,8 +357,8 @@ async def test_nobody_joins_through_a_link_for_a_number_of_bookings(
 async def test_limits_of_a_day_and_of_an_address(
     runtime: Runtime, user: User, day: EventType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openslot.wait_list.rules.MAX_OF_DAY", 2)
-    monkeypatch.setattr("openslot.wait_list.rules.MAX_OF_ADDRESS", 2)
+    monkeypatch.setattr("openslot.domains.wait_list.rules.MAX_OF_DAY", 2)
+    monkeypatch.setattr("openslot.domains.wait_list.rules.MAX_OF_ADDRESS", 2)
     days = [NINE + timedelta(days=number) for number in range(3)]
     for each in days:
         await book_day(runtime, day, each)
@@ -380,7 +380,7 @@ async def test_limits_of_a_day_and_of_an_address(
 async def test_of_those_who_do_not_confirm_the_first_are_forgotten(
     runtime: Runtime, day: EventType, clock: MovingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openslot.wait_list.rules.MAX_UNPROVEN", 3)
+    monkeypatch.setattr("openslot.domains.wait_list.rules.MAX_UNPROVEN", 3)
     for each in (NINE, NINE + timedelta(days=1)):
         await book_day(runtime, day, each)
     await ask_to_wait(runtime, day, NA, day=TUESDAY + timedelta(days=1))

@@ -5,10 +5,10 @@ import re
 import httpx2
 import pytest
 
-from openslot.access import operations as access
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import User
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.passwords import PASSWORD
 
 

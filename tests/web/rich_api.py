@@ -7,9 +7,9 @@ from uuid import UUID
 
 from msgspec import Meta, Struct
 
-from openslot.accounts.models import User
-from openslot.core.text import EmailAddress
-from openslot.routing import Mount, Query, delete, get, patch, post
+from openslot.domains.accounts.models import User
+from openslot.platform.core.text import EmailAddress
+from openslot.platform.routing import Mount, Query, delete, get, patch, post
 
 
 class Status(StrEnum):

@@ -2,5 +2,5 @@
 
 from pathlib import Path
 
-TEMPLATES = Path(__file__).parents[2] / "openslot" / "web" / "templates"
+TEMPLATES = Path(__file__).parents[2] / "openslot" / "doors" / "web" / "templates"
 SOURCES = sorted(TEMPLATES.rglob("*.html"))

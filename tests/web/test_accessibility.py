@@ -5,19 +5,19 @@ from collections.abc import AsyncIterator
 import httpx2
 from playwright.async_api import Browser, Page
 
-from openslot.access import operations as access
-from openslot.access.address_changes import change_token
-from openslot.accounts.invitations import invitation_url, invite
-from openslot.accounts.members import add_member, remove_member
-from openslot.accounts.models import AssistantPolicy, User, UserWanted
-from openslot.accounts.organizations import add_organization, change_organization_settings
-from openslot.accounts.plans import Plan
-from openslot.agents.emails import unsubscribe_token
-from openslot.assistants.clients import register
-from openslot.core.actor import OPERATOR
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.access import operations as access
+from openslot.domains.access.address_changes import change_token
+from openslot.domains.accounts.invitations.operations import invitation_url, invite
+from openslot.domains.accounts.members.operations import add_member, remove_member
+from openslot.domains.accounts.models import AssistantPolicy, User, UserWanted
+from openslot.domains.accounts.organizations.operations import add_organization, change_organization_settings
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.people import operations as people
+from openslot.doors.agents.emails.operations import unsubscribe_token
+from openslot.doors.oauth.clients import register
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.support.browsers import open_page
 from tests.support.page_checks import CHECKED, check_pages
 from tests.support.passwords import PASSWORD

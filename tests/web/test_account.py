@@ -5,16 +5,16 @@ from datetime import timedelta
 
 import httpx2
 
-from openslot.access import operations as access
-from openslot.access.models import CredentialKind
-from openslot.accounts import operations as accounts
-from openslot.accounts.members import add_member
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.access import operations as access
+from openslot.domains.access.models import CredentialKind
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.page import read_page
 from tests.support.passwords import PASSWORD
 from tests.web.conftest import sign_in

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from openslot.accounts.models import User
 from openslot.app import doors
-from openslot.core.environment import load_settings
-from openslot.http.openapi import list_operations
-from openslot.http.router import read_mounts
-from openslot.i18n.languages import Locale
-from openslot.web.api_docs import page
-from openslot.web.api_docs.fields import FieldRow, field_row, rows_inside
-from openslot.web.api_docs.page import Reference, ReferenceEntry, make_reference, paragraphs, sentences
-from openslot.web.api_docs.shapes import Schema, Schemas, as_json, example_of, read_schema
-from openslot.web.pages import render
+from openslot.domains.accounts.models import User
+from openslot.doors.http.openapi import list_operations
+from openslot.doors.http.router import read_mounts
+from openslot.doors.web.api_docs import page
+from openslot.doors.web.api_docs.fields import FieldRow, field_row, rows_inside
+from openslot.doors.web.api_docs.page import Reference, ReferenceEntry, make_reference, paragraphs, sentences
+from openslot.doors.web.api_docs.shapes import Schema, Schemas, as_json, example_of, read_schema
+from openslot.doors.web.shared.pages import render
+from openslot.platform.core.environment import load_settings
+from openslot.platform.i18n.languages import Locale
 from tests.support.page import read_page
 from tests.support.parts import how_many
 from tests.web.conftest import sign_in

@@ -2,9 +2,9 @@
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.flags.models import FlagKey
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
+from openslot.platform.flags.models import FlagKey
 from tests.support.flags import SWITCHED, switch
 from tests.support.live import connect
 

@@ -9,8 +9,8 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.support.browsers import open_page, tab_to
 from tests.support.live import serving
 from tests.support.passwords import PASSWORD

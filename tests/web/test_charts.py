@@ -5,12 +5,21 @@ from typing import Literal
 
 import pytest
 
-from openslot.i18n import Text
-from openslot.i18n.languages import find_locale
-from openslot.i18n.localization import localize
-from openslot.web.charts import Series, draw_chart, draw_funnel, draw_line, draw_spark, level_of, list_ticks, share_of
-from openslot.web.figures import compare
-from openslot.web.templating import templates
+from openslot.doors.web.shared.charts import (
+    Series,
+    draw_chart,
+    draw_funnel,
+    draw_line,
+    draw_spark,
+    level_of,
+    list_ticks,
+    share_of,
+)
+from openslot.doors.web.shared.figures import compare
+from openslot.doors.web.shared.templating import templates
+from openslot.platform.i18n import Text
+from openslot.platform.i18n.languages import find_locale
+from openslot.platform.i18n.localization import localize
 
 ONE, TWO, BEFORE = Text("One"), Text("Two"), Text("Before")
 

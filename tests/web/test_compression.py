@@ -6,10 +6,10 @@ import re
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.http.compression import accepts_gzip
-from openslot.web.static_files import assets, static_url
+from openslot.domains.accounts.models import User
+from openslot.doors.http.compression import accepts_gzip
+from openslot.doors.web.shared.static_files import assets, static_url
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.http.routes import OPERATIONS
 from tests.support.founding import add_event_type, found_team

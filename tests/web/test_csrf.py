@@ -5,9 +5,9 @@ from pathlib import Path
 
 import httpx2
 
-import openslot.web
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+import openslot.doors.web
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.support.forms import from_other_sites
 from tests.support.passwords import PASSWORD
 from tests.support.table_contents import read_tables
@@ -17,7 +17,7 @@ from tests.web.conftest import read_csrf_token, sign_in
 
 __all__ = ["book", "client", "clock", "settings", "stranger", "user", "values"]
 
-TEMPLATES = Path(openslot.web.__file__).parent / "templates"
+TEMPLATES = Path(openslot.doors.web.__file__).parent / "templates"
 # Forms that work without a session.
 PUBLIC = {
     "forgot.html",

@@ -9,17 +9,17 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.access import limits
-from openslot.accounts.models import User
-from openslot.bookings.public_api import READS
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType, Money, Question, QuestionKind
-from openslot.routing import Request
-from openslot.web.booking_page.for_assistants import Format, choose_format, plain, quote
-from openslot.web.booking_page.sharing import preview_event_type
+from openslot.domains.access.limits import operations as limits
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.public_api import READS
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType, Money, Question, QuestionKind
+from openslot.doors.web.booking_page.for_assistants import Format, choose_format, plain, quote
+from openslot.doors.web.booking_page.sharing import preview_event_type
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
+from openslot.platform.routing import Request
 from tests.support.clocks import clock
 from tests.support.private_tokens import get_private_token
 

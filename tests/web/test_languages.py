@@ -7,11 +7,11 @@ from html import unescape
 import httpx2
 from playwright.async_api import Browser
 
-from openslot.access import operations as access
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.i18n.languages import LANGUAGES
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import User
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n.languages import LANGUAGES
 from tests.support.browsers import open_page
 from tests.support.languages import check_language, english_texts, list_for_layout
 from tests.support.page import read_page

@@ -5,9 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from openslot.web import marks
-from openslot.web.static_files import assets, static_url
-from openslot.web.templating import templates
+from openslot.doors.web.shared import marks
+from openslot.doors.web.shared.static_files import assets, static_url
+from openslot.doors.web.shared.templating import templates
 from tests.support.page_templates import TEMPLATES
 
 NAMED = re.compile(r"""\bicon\("([a-z-]+)\"""")

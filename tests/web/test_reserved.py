@@ -1,8 +1,8 @@
 """No username can stand where a page of the service does."""
 
-from openslot.accounts.models import RESERVED
 from openslot.app import create_app, doors
-from openslot.core.environment import load_settings
+from openslot.domains.accounts.models import RESERVED
+from openslot.platform.core.environment import load_settings
 
 
 def test_every_first_word_of_a_path_is_reserved() -> None:

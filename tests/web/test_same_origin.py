@@ -4,7 +4,7 @@ from itertools import product
 
 import httpx2
 
-from openslot.accounts.models import User
+from openslot.domains.accounts.models import User
 from tests.support.forms import FOREIGN
 from tests.support.page import read_page
 from tests.support.passwords import PASSWORD

@@ -5,10 +5,10 @@ import asyncio
 import httpx2
 import pytest
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import UserWanted
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import UserWanted
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.page import read_page
 from tests.support.passwords import PASSWORD
 

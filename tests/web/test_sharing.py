@@ -9,13 +9,13 @@ import segno
 from msgspec.structs import replace
 from playwright.async_api import Browser, expect
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.web.booking_page.sharing import draw_qr
-from openslot.web.static_files import assets
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types import operations as event_types
+from openslot.doors.web.booking_page.sharing import draw_qr
+from openslot.doors.web.shared.static_files import assets
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.page_checks import OVERFLOW, PHONE
 from tests.support.private_tokens import get_private_token
 

@@ -8,14 +8,14 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.environment import load_settings
-from openslot.core.work import Runtime
-from openslot.people import operations as people
-from openslot.web.sign_in import local_path
+from openslot.domains.accounts.models import User
+from openslot.domains.people import operations as people
+from openslot.doors.web.sign_in import local_path
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.work import Runtime
 from tests.support.live import connect, serving
 from tests.support.page import read_page
 from tests.support.passwords import PASSWORD

@@ -3,8 +3,8 @@
 import httpx2
 import pytest
 
-from openslot.core.work import Runtime
-from openslot.web.static_files import assets, static_url
+from openslot.doors.web.shared.static_files import assets, static_url
+from openslot.platform.core.work import Runtime
 
 TYPES = {
     "css": "text/css; charset=utf-8",

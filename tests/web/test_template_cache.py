@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from jinja2 import DictLoader, Environment, nodes
 
-from openslot.web import templating
-from openslot.web.templating import TemplateCache, templates
+from openslot.doors.web.shared import templating
+from openslot.doors.web.shared.templating import TemplateCache, templates
 from tests.web.support import SOURCES
 
 

@@ -8,10 +8,10 @@ import pytest
 from jinja2 import Template, nodes
 from jinja2.visitor import NodeVisitor
 
-from openslot.i18n import Text
-from openslot.i18n.languages import DEFAULT, ENGLISH, LANGUAGES, Locale
-from openslot.web.static_files import static_url
-from openslot.web.templating import get_template, templates
+from openslot.doors.web.shared.static_files import static_url
+from openslot.doors.web.shared.templating import get_template, templates
+from openslot.platform.i18n import Text
+from openslot.platform.i18n.languages import DEFAULT, ENGLISH, LANGUAGES, Locale
 from tests.web.support import SOURCES, TEMPLATES
 
 GERMAN = Locale(language=LANGUAGES["de"], formats="de")

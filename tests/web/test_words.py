@@ -4,10 +4,10 @@ from datetime import UTC, date, datetime, time, timedelta
 
 import pytest
 
-from openslot.accounts.plans import Plan, PlanGrant, PlanOrigin
-from openslot.i18n.languages import DEFAULT, negotiate
-from openslot.i18n.localization import localize
-from openslot.web import words
+from openslot.domains.accounts.plans import Plan, PlanGrant, PlanOrigin
+from openslot.doors.web.shared import words
+from openslot.platform.i18n.languages import DEFAULT, negotiate
+from openslot.platform.i18n.localization import localize
 
 NOW = datetime(2026, 3, 16, 22, 30, tzinfo=UTC)
 

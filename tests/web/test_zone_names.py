@@ -5,10 +5,10 @@ from collections import Counter
 import httpx2
 import pytest
 
-from openslot.core.times import find_zone
-from openslot.core.work import Runtime
-from openslot.i18n.languages import LANGUAGES, Locale
-from openslot.web.zones import former_names, zones_by_region
+from openslot.doors.web.shared.zones import former_names, zones_by_region
+from openslot.platform.core.times import find_zone
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n.languages import LANGUAGES, Locale
 from tests.support.host import ZONE, clock, member, settings, user
 
 __all__ = ["clock", "member", "settings", "user"]

@@ -6,11 +6,11 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, expect
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.i18n.languages import LANGUAGES
-from openslot.schedules.rules import version_of
-from openslot.web.zone_search import list_offered
+from openslot.domains.accounts.models import User
+from openslot.domains.schedules.rules import version_of
+from openslot.doors.web.shared.zone_search import list_offered
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n.languages import LANGUAGES
 from tests.support.browsers import open_as
 from tests.support.host import clock, member, settings, user
 from tests.support.page import read_page

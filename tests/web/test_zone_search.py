@@ -5,10 +5,18 @@ from zoneinfo import available_timezones
 
 import pytest
 
-from openslot.core.times import get_zone
-from openslot.i18n.cities import list_cities
-from openslot.i18n.languages import LANGUAGES, Locale
-from openslot.web.zone_search import MAX_FOUND, find_zones, list_entries, list_offered, name_zone, read_zone, write_zone
+from openslot.doors.web.shared.zone_search import (
+    MAX_FOUND,
+    find_zones,
+    list_entries,
+    list_offered,
+    name_zone,
+    read_zone,
+    write_zone,
+)
+from openslot.platform.core.times import get_zone
+from openslot.platform.i18n.cities import list_cities
+from openslot.platform.i18n.languages import LANGUAGES, Locale
 from tests.support.some import some_cases
 
 WINTER, SUMMER = datetime(2026, 1, 15, 12, tzinfo=UTC), datetime(2026, 7, 15, 12, tzinfo=UTC)

@@ -8,20 +8,20 @@ from uuid import UUID
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.availability.models import BySlug
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef as ByBooking
-from openslot.bookings.models import BookingWanted, Invitee
-from openslot.contacts import operations as contacts
-from openslot.contacts.models import Contact
-from openslot.contacts.schemas import ContactWanted
-from openslot.core.actor import OPERATOR, EffectAttempt
-from openslot.core.text import EmailAddress, Name
-from openslot.core.work import Runtime
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import Endpoint, EndpointWanted
-from openslot.webhooks.operations import open_answer
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import BySlug
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef as ByBooking
+from openslot.domains.bookings.models import BookingWanted, Invitee
+from openslot.domains.contacts import operations as contacts
+from openslot.domains.contacts.models import Contact
+from openslot.domains.contacts.schemas import ContactWanted
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks.models import Endpoint, EndpointWanted
+from openslot.domains.webhooks.operations import open_answer
+from openslot.platform.core.actor import OPERATOR, EffectAttempt
+from openslot.platform.core.text import EmailAddress, Name
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import clock
 from tests.support.loopback import settings
 from tests.support.receiver import Receiver, receiving

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.contacts import operations as contacts
-from openslot.contacts.schemas import ContactWanted
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.outbound import Outbound, OutboundRefused, Resolver
-from openslot.core.text import EmailAddress, Name
-from openslot.core.work import Runtime
-from openslot.i18n import say
+from openslot.domains.accounts.models import User
+from openslot.domains.contacts import operations as contacts
+from openslot.domains.contacts.schemas import ContactWanted
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks import reactions
+from openslot.domains.webhooks.models import EndpointChanges, EndpointRef, EndpointWanted
+from openslot.domains.webhooks.rules import ANSWER_WITHIN
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.outbound import Outbound, OutboundRefused, Resolver
+from openslot.platform.core.text import EmailAddress, Name
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n import say
 from openslot.runtime import open_runtime
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks import reactions
-from openslot.webhooks.models import EndpointChanges, EndpointRef, EndpointWanted
-from openslot.webhooks.rules import ANSWER_WITHIN
 from tests.support.clocks import MovingClock
 from tests.support.effects import next_try, run_attempt, work_off
 from tests.support.parts import LONG

@@ -6,11 +6,11 @@ from functools import partial
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.errors import Invalid
-from openslot.core.outbound import OutboundRefused
-from openslot.core.work import Runtime
-from openslot.webhooks.errors import WebhookNotFound
+from openslot.domains.accounts.models import User
+from openslot.domains.webhooks.errors import WebhookNotFound
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.outbound import OutboundRefused
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.command_line import Cli
 from tests.support.effects import work_off

@@ -5,16 +5,16 @@ from datetime import UTC, datetime, timedelta
 from msgspec.structs import replace as changed
 from standardwebhooks import Webhook
 
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR, Destination
-from openslot.core.effects import release_held
-from openslot.core.work import Runtime
-from openslot.jobs.gate import Gate, Place
-from openslot.people import operations as people
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointRef
-from openslot.webhooks.store import DELIVER
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.people import operations as people
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks.models import EndpointRef
+from openslot.domains.webhooks.store import DELIVER
+from openslot.platform.core.actor import OPERATOR, Destination
+from openslot.platform.core.effects import release_held
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.gate import Gate, Place
 from tests.support.clocks import MovingClock
 from tests.support.effects import next_try, run_attempt, work_off, work_until_settled
 from tests.support.receiver import Receiver, receiving

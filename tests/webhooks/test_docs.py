@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from openslot.core.ids import new_id
-from openslot.webhooks.rules import DELAYS, new_secret, signed_headers
-from openslot.webhooks.schemas import PUBLISHED, PUBLISHED_TYPES, Published, TestData
+from openslot.domains.webhooks.rules import DELAYS, new_secret, signed_headers
+from openslot.domains.webhooks.schemas import PUBLISHED, PUBLISHED_TYPES, Published, TestData
+from openslot.platform.core.ids import new_id
 from tests.support.openapi import DESCRIPTION
 
 PAGE = (Path(__file__).parents[2] / "docs/webhooks.md").read_text("utf-8")

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from msgspec import Struct
 
-from openslot.accounts.models import User, UserWanted
-from openslot.bookings.events import (
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.bookings.events import (
     BookingDeclined,
     BookingInvitationFailed,
     BookingLapsed,
@@ -18,20 +18,20 @@ from openslot.bookings.events import (
     BookingRequestReassigned,
     BookingWithdrawn,
 )
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.events import Event
-from openslot.core.ids import new_id
-from openslot.core.moments import Span
-from openslot.core.outbound import Outbound, OutboundRefused
-from openslot.core.work import Runtime
-from openslot.people import operations as people
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.errors import DeliveryNotFound, WebhookLimitExceeded, WebhookNotActive, WebhookNotFound
-from openslot.webhooks.models import EndpointChanges, EndpointRef, EndpointWanted, Replay, State
-from openslot.webhooks.reactions import tidy_webhooks
-from openslot.webhooks.rules import MAX_ENDPOINTS
-from openslot.webhooks.schemas import PUBLISHED, PUBLISHED_TYPES
+from openslot.domains.people import operations as people
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks.errors import DeliveryNotFound, WebhookLimitExceeded, WebhookNotActive, WebhookNotFound
+from openslot.domains.webhooks.models import EndpointChanges, EndpointRef, EndpointWanted, Replay, State
+from openslot.domains.webhooks.reactions import tidy_webhooks
+from openslot.domains.webhooks.rules import MAX_ENDPOINTS
+from openslot.domains.webhooks.schemas import PUBLISHED, PUBLISHED_TYPES
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.events import Event
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.moments import Span
+from openslot.platform.core.outbound import Outbound, OutboundRefused
+from openslot.platform.core.work import Runtime
 from openslot.wiring import WIRING
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off, work_until_settled

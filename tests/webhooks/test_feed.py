@@ -8,14 +8,14 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from openslot.accounts.models import User, UserWanted
-from openslot.contacts import operations as contacts
-from openslot.contacts.schemas import ContactWanted
-from openslot.core.actor import OPERATOR
-from openslot.core.text import EmailAddress, Name
-from openslot.core.work import Runtime, Work
-from openslot.people import operations as people
-from openslot.webhooks import operations as webhooks
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.contacts import operations as contacts
+from openslot.domains.contacts.schemas import ContactWanted
+from openslot.domains.people import operations as people
+from openslot.domains.webhooks import operations as webhooks
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.text import EmailAddress, Name
+from openslot.platform.core.work import Runtime, Work
 from tests.webhooks.conftest import Happen
 
 WRITERS, EACH = 20, 8

@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.jobs.gate import AT_ONCE
-from openslot.jobs.periodic import run_job
-from openslot.jobs.worker import run_worker
-from openslot.webhooks.rules import ANSWER_WITHIN
+from openslot.domains.accounts.models import User
+from openslot.domains.webhooks.rules import ANSWER_WITHIN
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.gate import AT_ONCE
+from openslot.platform.jobs.periodic import run_job
+from openslot.platform.jobs.worker import run_worker
 from openslot.wiring import WIRING
 from tests.support.clocks import real_clock as clock
 from tests.support.parts import LONG

@@ -9,21 +9,21 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User, UserWanted
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.ids import new_id
-from openslot.core.moments import Span
-from openslot.core.retention import delete_events, find_old_events
-from openslot.core.work import Runtime
-from openslot.jobs import housekeeping
-from openslot.jobs.periodic import run_job
-from openslot.people import operations as people
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.people import operations as people
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks.models import EndpointRef, Replay
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.moments import Span
+from openslot.platform.core.retention import delete_events, find_old_events
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs import housekeeping
+from openslot.platform.jobs.periodic import run_job
 from openslot.runtime import open_runtime
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointRef, Replay
 from openslot.wiring import WIRING
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
@@ -369,7 +369,7 @@ async def test_one_tenants_old_events_cut_no_other_feed(
 async def test_old_tries_and_bodies_are_removed_in_batches(
     runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openslot.jobs.batches.repeat.__kwdefaults__", {"size": 2, "max_": 100})
+    monkeypatch.setattr("openslot.platform.jobs.batches.repeat.__kwdefaults__", {"size": 2, "max_": 100})
     await add(receiver.url)
     for _ in range(5):
         await happen()

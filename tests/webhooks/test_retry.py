@@ -11,16 +11,16 @@ import pytest
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from openslot.accounts.models import User
 from openslot.cli.commands import app
-from openslot.core.actor import OPERATOR, EffectAttempt
-from openslot.core.config import Settings
-from openslot.core.errors import Invalid, NotFound
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.webhooks import operations as webhooks
+from openslot.domains.webhooks.reactions import WEBHOOK_REACTIONS
+from openslot.platform.core.actor import OPERATOR, EffectAttempt
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Invalid, NotFound
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
-from openslot.webhooks import operations as webhooks
-from openslot.webhooks.reactions import WEBHOOK_REACTIONS
 from openslot.wiring import WIRING
 from tests.support.effects import run_attempt
 from tests.support.races import workday

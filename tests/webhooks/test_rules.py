@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from openslot.webhooks.rules import DELAYS, describe_failure, is_hopeless, is_taken, read_retry_after
+from openslot.domains.webhooks.rules import DELAYS, describe_failure, is_hopeless, is_taken, read_retry_after
 
 NOW = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from openslot.core.ids import new_id
-from openslot.webhooks.rules import PREFIX, SignatureRefused, new_secret, sign, signed_headers, verify
+from openslot.domains.webhooks.rules import PREFIX, SignatureRefused, new_secret, sign, signed_headers, verify
+from openslot.platform.core.ids import new_id
 
 VECTOR_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 VECTOR_ID = "msg_p5jXN8AQM9LWM0D4loKWxJek"

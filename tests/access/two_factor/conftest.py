@@ -2,8 +2,8 @@
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import clock
 from tests.support.two_factor import App, add_host, turn_on
 

@@ -1,11 +1,11 @@
 """Both steps of a sign-in, and what is kept of them."""
 
-from openslot.access import operations as access
-from openslot.access.models import SecondFactorNeeded, SignedIn
-from openslot.access.operations import finish_sign_in
-from openslot.accounts.models import User
-from openslot.core.actor import PUBLIC
-from openslot.core.work import Runtime
+from openslot.domains.access import operations as access
+from openslot.domains.access.models import SecondFactorNeeded, SignedIn
+from openslot.domains.access.operations import finish_sign_in
+from openslot.domains.accounts.models import User
+from openslot.platform.core.actor import PUBLIC
+from openslot.platform.core.work import Runtime
 from tests.support.passwords import PASSWORD
 
 

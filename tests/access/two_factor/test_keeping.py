@@ -2,19 +2,15 @@
 
 import pytest
 
-from openslot.access import operations as access
-from openslot.access import two_factor
-from openslot.access.errors import (
-    InvalidCode,
-    InvalidPassword,
-    TwoFactorNotEnabled,
-)
-from openslot.access.models import SignedIn
-from openslot.access.two_factor import has_pending
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.errors import Invalid, RateLimited
-from openslot.core.work import Runtime
+from openslot.domains.access import operations as access
+from openslot.domains.access.errors import InvalidCode, InvalidPassword, TwoFactorNotEnabled
+from openslot.domains.access.models import SignedIn
+from openslot.domains.access.two_factor import operations as two_factor
+from openslot.domains.access.two_factor.operations import has_pending
+from openslot.domains.accounts.models import User
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.errors import Invalid, RateLimited
+from openslot.platform.core.work import Runtime
 from tests.access.two_factor.signing_in import count, events, first_step, second_step, sign_in
 from tests.support.passwords import PASSWORD
 from tests.support.two_factor import App, add_host, forget_steps, in_session, turn_on

@@ -5,21 +5,17 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.access import operations as access
-from openslot.access import two_factor
-from openslot.access.errors import (
-    InvalidCode,
-    InvalidCredentials,
-    SignInExpired,
-)
-from openslot.access.jobs import tidy_access
-from openslot.access.models import SignedIn
-from openslot.access.two_factor import PENDING_LASTS, has_pending
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
-from openslot.core.errors import RateLimited
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.access import operations as access
+from openslot.domains.access.errors import InvalidCode, InvalidCredentials, SignInExpired
+from openslot.domains.access.jobs import tidy_access
+from openslot.domains.access.models import SignedIn
+from openslot.domains.access.two_factor import operations as two_factor
+from openslot.domains.access.two_factor.operations import PENDING_LASTS, has_pending
+from openslot.domains.accounts.models import User
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR, PUBLIC, SYSTEM
+from openslot.platform.core.errors import RateLimited
+from openslot.platform.core.work import Runtime
 from tests.access.two_factor.signing_in import count, first_step, second_step, sign_in
 from tests.support.clocks import MovingClock
 from tests.support.passwords import CHEAP, PASSWORD

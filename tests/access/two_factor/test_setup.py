@@ -2,18 +2,18 @@
 
 import pytest
 
-from openslot.access import two_factor
-from openslot.access.errors import (
+from openslot.domains.access.errors import (
     InvalidCode,
     InvalidPassword,
     PasswordRequired,
     TwoFactorAlreadyEnabled,
     TwoFactorSetupExpired,
 )
-from openslot.access.models import SecondFactorNeeded, SignedIn
-from openslot.accounts.models import User
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
+from openslot.domains.access.models import SecondFactorNeeded, SignedIn
+from openslot.domains.access.two_factor import operations as two_factor
+from openslot.domains.accounts.models import User
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.access.two_factor.signing_in import count, events, first_step, second_step, sign_in
 from tests.support.clocks import MovingClock
 from tests.support.passwords import PASSWORD

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from openslot.agents.models import ToolCall
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.doors.agents.models import ToolCall
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.approving import shared_database
 from tests.agents.spending import call_of, clock, make_key

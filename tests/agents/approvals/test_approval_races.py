@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Awaitable
 from datetime import timedelta
 
-from openslot.agents import approval_store
-from openslot.agents.errors import ApprovalRefused, ApprovalRequired
-from openslot.agents.models import ToolCall
-from openslot.agents.reactions import expire_approvals
-from openslot.core.actor import SYSTEM
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.mcp.approvals import ApprovalStatus
+from openslot.doors.agents.approvals import store as approval_store
+from openslot.doors.agents.errors import ApprovalRefused, ApprovalRequired
+from openslot.doors.agents.models import ToolCall
+from openslot.doors.agents.reactions import expire_approvals
+from openslot.doors.mcp.approvals import ApprovalStatus
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, ask, marks, row_of, send
 from tests.agents.spending import NOON

@@ -7,20 +7,20 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from openslot.access import operations as access
-from openslot.access.models import CredentialKind
-from openslot.agents import approvals
-from openslot.agents.errors import ApprovalRequired
-from openslot.agents.models import ToolCall
-from openslot.agents.reactions import expire_approvals, tidy_agents
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.config import Settings
-from openslot.core.db import DOWN
-from openslot.core.errors import Invalid
-from openslot.core.ids import new_id
-from openslot.core.times import iso
-from openslot.core.work import Runtime
-from openslot.mcp.approvals import canonical, hash_arguments
+from openslot.domains.access import operations as access
+from openslot.domains.access.models import CredentialKind
+from openslot.doors.agents.approvals import operations as approvals
+from openslot.doors.agents.errors import ApprovalRequired
+from openslot.doors.agents.models import ToolCall
+from openslot.doors.agents.reactions import expire_approvals, tidy_agents
+from openslot.doors.mcp.approvals import canonical, hash_arguments
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.db import DOWN
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.times import iso
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, marks, other_mark, refused, row_of, send
 from tests.agents.spending import call_of, make_key

@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from openslot.agents.models import Agent, Caller, Level, Tier, ToolCall
-from openslot.agents.tools import TOOLS
-from openslot.core.actor import Actor, ActorKind
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.http.bodies import decode
+from openslot.doors.agents.models import Agent, Caller, Level, Tier, ToolCall
+from openslot.doors.agents.tools import TOOLS
+from openslot.doors.http.bodies import decode
+from openslot.platform.core.actor import Actor, ActorKind
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import book, meeting, settings
 from tests.support.clocks import clock
 

@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import pytest
 
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
 from tests.agents.tools.conftest import Run
 from tests.support.clocks import MovingClock
 from tests.support.platform_facts import add_host, list_days

@@ -7,13 +7,13 @@ from uuid import uuid4
 
 import pytest
 
-from openslot.accounts import members
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.analytics.platform import keep_days
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.errors import NotFound
-from openslot.core.work import Runtime
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.analytics.platform import keep_days
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.errors import NotFound
+from openslot.platform.core.work import Runtime
 from tests.agents.tools.conftest import Run
 from tests.support.clocks import MovingClock
 from tests.support.platform_facts import Host, add_booking, add_host, add_revenue, add_views, erase

@@ -6,13 +6,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.contacts import operations as contacts
-from openslot.contacts.schemas import ContactWanted
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Refusal
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.contacts import operations as contacts
+from openslot.domains.contacts.schemas import ContactWanted
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.agents.tools.conftest import Run, events
 from tests.bookings.conftest import Book
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.errors import Invalid, Refusal
-from openslot.core.ids import new_id
-from openslot.core.times import iso
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.errors import Invalid, Refusal
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.times import iso
+from openslot.platform.core.work import Runtime
 from tests.agents.tools.conftest import Run, events
 
 NOBODY = str(new_id())

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from openslot.core.errors import Invalid, NotFound
-from openslot.core.work import Periodic, Runtime
-from openslot.jobs.health import PeriodicRun, judge_run
+from openslot.platform.core.errors import Invalid, NotFound
+from openslot.platform.core.work import Periodic, Runtime
+from openslot.platform.jobs.health import PeriodicRun, judge_run
 from tests.agents.tools.conftest import Run, events
 
 NOON = datetime(2026, 3, 16, 12, tzinfo=UTC)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from openslot.bookings import agenda_store as bookings
-from openslot.contacts import store as contacts
-from openslot.core.db import open_pool
-from openslot.core.profiles import JOBS
+from openslot.domains.bookings.agenda import store as bookings
+from openslot.domains.contacts import store as contacts
+from openslot.platform.core.db import open_pool
+from openslot.platform.core.profiles import JOBS
 
 STATEMENTS = {
     "all bookings": (

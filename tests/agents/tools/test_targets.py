@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from openslot.core.ids import new_id
-from openslot.http.bodies import decode
+from openslot.doors.http.bodies import decode
+from openslot.platform.core.ids import new_id
 from tests.agents.tools.conftest import BY_NAME
 
 ID = str(new_id())

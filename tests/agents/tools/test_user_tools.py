@@ -4,16 +4,16 @@ import httpx2
 import msgspec
 import pytest
 
-from openslot.access import operations as access
-from openslot.accounts import operations as accounts
-from openslot.accounts.errors import AdministratorProtected, UsernameAlreadyExists
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Refusal
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.access import operations as access
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.errors import AdministratorProtected, UsernameAlreadyExists
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.agents.tools.conftest import Run, events
 from tests.bookings.conftest import Book
 from tests.support.clocks import MovingClock

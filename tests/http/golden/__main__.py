@@ -4,10 +4,10 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from openslot.core.embedded import start_server, stop_server
-from openslot.core.environment import load_settings
-from openslot.core.log import set_up_logging
-from openslot.core.migrate import migrate
+from openslot.platform.core.embedded import start_server, stop_server
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.log import set_up_logging
+from openslot.platform.core.migrate import migrate
 from tests.http.golden.recording import ANSWERS, DESCRIPTION, list_answers, read_description
 
 

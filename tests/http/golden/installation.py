@@ -9,31 +9,31 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.access import operations as access
-from openslot.access.models import CredentialKind
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.availability import claims
-from openslot.availability.models import ById
-from openslot.bookings import operations as bookings
-from openslot.bookings.links import manage_token
-from openslot.bookings.models import BookingWanted, Invitee
-from openslot.contacts import operations as contacts
-from openslot.contacts.schemas import ContactWanted
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.db import Db
-from openslot.core.ids import fingerprint
-from openslot.core.text import EmailAddress, Name
-from openslot.core.work import Work
 from openslot.demo.seed import seed
-from openslot.event_types import links
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import Limits
+from openslot.domains.access import operations as access
+from openslot.domains.access.models import CredentialKind
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.links import manage_token
+from openslot.domains.bookings.models import BookingWanted, Invitee
+from openslot.domains.contacts import operations as contacts
+from openslot.domains.contacts.schemas import ContactWanted
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.links import operations as links
+from openslot.domains.event_types.models import Limits
+from openslot.domains.schedules import operations as schedules
+from openslot.doors.web.shared.cookies import csrf_token
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.db import Db
+from openslot.platform.core.ids import fingerprint
+from openslot.platform.core.text import EmailAddress, Name
+from openslot.platform.core.work import Work
 from openslot.runtime import open_runtime
-from openslot.schedules import operations as schedules
-from openslot.web.cookies import csrf_token
 from tests.http.golden.asgi import Sent, ask, running
 from tests.http.golden.cases import Case
 from tests.support.private_tokens import get_private_token

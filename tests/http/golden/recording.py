@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from openslot.app import list_api
-from openslot.core.config import Settings
-from openslot.core.environment import load_settings
-from openslot.http.openapi import describe
-from openslot.webhooks.schemas import WEBHOOKS
+from openslot.domains.webhooks.schemas import WEBHOOKS
+from openslot.doors.http.openapi import describe
+from openslot.platform.core.config import Settings
+from openslot.platform.core.environment import load_settings
 from tests.http.golden.asgi import Sent
 from tests.http.golden.cases import read_case
 from tests.http.golden.installation import opening

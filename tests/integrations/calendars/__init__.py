@@ -1,1 +1,1 @@
-"""Tests of `openslot/integrations/calendars`."""
+"""Tests of `openslot/domains/calendars`."""

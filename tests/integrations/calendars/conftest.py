@@ -6,22 +6,22 @@ from typing import Any
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.availability import operations as availability
-from openslot.availability.models import BySlug
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.models import (
+from openslot.domains.accounts.models import User
+from openslot.domains.availability import operations as availability
+from openslot.domains.availability.models import BySlug
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef, BookingWanted, Invitee
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.models import (
     CalDavWanted,
     CalendarConnection,
     ConnectionChanges,
     ConnectionRef,
     IcsWanted,
 )
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import clock
 from tests.support.effects import work_off
 from tests.support.loopback import settings

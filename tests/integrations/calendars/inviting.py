@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from openslot.accounts.models import User
-from openslot.availability.models import BySlug
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.invitations import WITHIN, invite_instead
-from openslot.integrations.calendars.models import CalendarConnection
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import BySlug
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingWanted, Invitee
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.invitations import WITHIN, invite_instead
+from openslot.domains.calendars.models import CalendarConnection
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.work import Runtime
 from tests.integrations.calendars.conftest import HOUR, NINE, change, work_off
 from tests.integrations.mail.conftest import messages
 from tests.support.clocks import MovingClock

@@ -8,13 +8,13 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.models import CalendarConnection
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.models import CalendarConnection
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.integrations.calendars.conftest import get, work_off
 from tests.support.clocks import MovingClock
 from tests.support.fake_microsoft import FakeMicrosoft, Mailbox, Reply

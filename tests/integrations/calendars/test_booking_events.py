@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import event_store
-from openslot.integrations.calendars.caldav import CalDavServer
-from openslot.integrations.calendars.ports import StoredEvent
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars import event_store
+from openslot.domains.calendars.ports import StoredEvent
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.work import Runtime
+from openslot.vendors.caldav.calendars import CalDavServer
 from tests.integrations.calendars.conftest import (
     HOUR,
     NINE,

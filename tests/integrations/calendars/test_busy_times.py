@@ -4,8 +4,8 @@ import tracemalloc
 
 import pytest
 
-from openslot.integrations.calendars.busy_times import read_events
-from openslot.integrations.calendars.prefilter import TooManyEvents, filter_text
+from openslot.domains.calendars.busy_times import read_events
+from openslot.domains.calendars.prefilter import TooManyEvents, filter_text
 from tests.support.ical import BERLIN, busy, calendar, event, scope
 
 # March 2026: Berlin is an hour ahead of UTC until the 29th, then two.

@@ -2,14 +2,14 @@
 
 import httpx2
 
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.flags.models import FlagKey
-from openslot.integrations.calendars.booking_events import renew_feed
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars.booking_events import renew_feed
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
+from openslot.platform.flags.models import FlagKey
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, Connect, read, work_off
 from tests.integrations.calendars.support import move_in_calendar
 from tests.support.clocks import MovingClock

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from openslot.accounts.models import User
 from openslot.cli import calendars as commands
-from openslot.core.config import Settings
-from openslot.core.errors import Invalid, Refusal
-from openslot.core.ids import new_id
-from openslot.core.outbound import OutboundRefused
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import operations, rules, store
-from openslot.integrations.calendars.errors import CalendarSignInFailed, ConnectionNotFound
-from openslot.integrations.calendars.models import CalendarConnection
-from openslot.integrations.calendars.ports import Changes, Scope
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars import operations, rules, store
+from openslot.domains.calendars.errors import CalendarSignInFailed, ConnectionNotFound
+from openslot.domains.calendars.models import CalendarConnection
+from openslot.domains.calendars.ports import Changes, Scope
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Invalid, Refusal
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.outbound import OutboundRefused
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.support.command_line import Cli, Run
 from tests.support.fake_calendars import FakeServer

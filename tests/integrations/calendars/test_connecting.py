@@ -6,22 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid, Refusal
-from openslot.core.outbound import Outbound
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.caldav import CalDavServer, read_address
-from openslot.integrations.calendars.dav_client import DavClient, read_multistatus
-from openslot.integrations.calendars.errors import (
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.errors import (
     CalendarFault,
     CalendarSignInFailed,
     CalendarUnreadable,
     NoSuchCalendar,
     TooManyConnections,
 )
-from openslot.integrations.calendars.models import CalDavWanted, Credentials, IcsWanted
+from openslot.domains.calendars.models import CalDavWanted, Credentials, IcsWanted
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid, Refusal
+from openslot.platform.core.outbound import Outbound
+from openslot.platform.core.work import Runtime
+from openslot.vendors.caldav.calendars import CalDavServer, read_address
+from openslot.vendors.caldav.client import DavClient, read_multistatus
 from tests.integrations.calendars.conftest import Connect, change, get
 from tests.support.hostile_urls import SHAPES
 from tests.support.peers import serve

@@ -2,9 +2,9 @@
 
 import pytest
 
-from openslot.integrations.calendars import zones
-from openslot.integrations.calendars.busy_times import read_events
-from openslot.integrations.calendars.recurrence import Budget, TakesTooLongError
+from openslot.domains.calendars import zones
+from openslot.domains.calendars.busy_times import read_events
+from openslot.domains.calendars.recurrence import Budget, TakesTooLongError
 from tests.support.ical import calendar, event, scope
 
 RULES = "\r\n".join(f"RRULE:FREQ=YEARLY;BYMONTH={month}" for month in range(1, 11))

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Protocol
 
-from openslot.availability.grid import Interval
-from openslot.integrations.calendars.busy_times import read_events
-from openslot.integrations.calendars.ports import Scope
+from openslot.domains.availability.grid import Interval
+from openslot.domains.calendars.busy_times import read_events
+from openslot.domains.calendars.ports import Scope
 from tests.integrations.calendars.drawn import Drawing
 from tests.integrations.calendars.oracle import busy_times as oracle
 from tests.integrations.calendars.oracle import times

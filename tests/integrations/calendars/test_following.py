@@ -5,15 +5,15 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from openslot.accounts.models import User
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef, Status
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import host_changes
-from openslot.integrations.calendars.host_changes import Decision
-from openslot.integrations.calendars.models import MissingEvent
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef, Status
+from openslot.domains.calendars import host_changes
+from openslot.domains.calendars.host_changes import Decision
+from openslot.domains.calendars.models import MissingEvent
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, Connect, events, open_starts, read, work_off
 from tests.integrations.calendars.support import move_in_calendar
 from tests.support.clocks import MovingClock

@@ -7,15 +7,15 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.config import Settings
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import channels, rules, store
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.models import CalendarConnection, ConnectionRef, Lease
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars import channels, rules, store
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.models import CalendarConnection, ConnectionRef, Lease
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.integrations.calendars.conftest import HOUR, NINE, change, get, open_starts, work_off
 from tests.support.clocks import MovingClock
 from tests.support.fake_google import FakeGoogle, GoogleAccount

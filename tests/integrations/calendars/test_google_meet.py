@@ -6,21 +6,21 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.bookings.conferences import DELAYS
-from openslot.bookings.models import Booking
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType, Location, LocationKind
-from openslot.event_types.ports import Conferences
-from openslot.event_types.rules import edition_of
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.google_meet import GOOGLE_MEET
-from openslot.integrations.calendars.host_changes import Decision, decide_missing
-from openslot.integrations.calendars.models import CalendarConnection
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.conferences import DELAYS
+from openslot.domains.bookings.models import Booking
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.host_changes import Decision, decide_missing
+from openslot.domains.calendars.models import CalendarConnection
+from openslot.domains.calendars.sync import sync_connection
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType, Location, LocationKind
+from openslot.domains.event_types.ports import Conferences
+from openslot.domains.event_types.rules import edition_of
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
+from openslot.vendors.google.meet import GOOGLE_MEET
 from tests.integrations.calendars.conftest import Book, change, events, read, work_off
 from tests.integrations.calendars.support import cancel, move
 from tests.support.clocks import MovingClock

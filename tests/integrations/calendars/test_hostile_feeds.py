@@ -6,15 +6,16 @@ from time import process_time
 import pytest
 from icalendar.timezone import tzp
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import ical_objects, prefilter, zones
-from openslot.integrations.calendars.busy_times import read_events
-from openslot.integrations.calendars.errors import TAKES_TOO_LONG, CalendarUnreadable
-from openslot.integrations.calendars.ics_feed import _split
-from openslot.integrations.calendars.prefilter import LONGEST_LINE, LONGEST_ZONE, Block, filter_text
-from openslot.integrations.calendars.recurrence import BadRule, Budget, TakesTooLongError
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars import prefilter, zones
+from openslot.domains.calendars.busy_times import read_events
+from openslot.domains.calendars.errors import TAKES_TOO_LONG, CalendarUnreadable
+from openslot.domains.calendars.prefilter import LONGEST_LINE, LONGEST_ZONE, Block, filter_text
+from openslot.domains.calendars.recurrence import BadRule, Budget, TakesTooLongError
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.work import Runtime
+from openslot.vendors.caldav import objects as ical_objects
+from openslot.vendors.ics_feed import _split
 from tests.integrations.calendars.conftest import feed, get, open_starts
 from tests.integrations.calendars.support import unbounded
 from tests.support.feeds import publishing

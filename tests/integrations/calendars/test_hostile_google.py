@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from openslot.core.outbound import Outbound
-from openslot.integrations.calendars import google as adapter
-from openslot.integrations.calendars.errors import CalendarFault
-from openslot.integrations.calendars.google import GoogleCalendars
-from openslot.integrations.calendars.google_client import path_of
-from openslot.integrations.oauth.models import OneToken
+from openslot.domains.calendars.errors import CalendarFault
+from openslot.domains.oauth.models import OneToken
+from openslot.platform.core.outbound import Outbound
+from openslot.vendors.google import calendars as adapter
+from openslot.vendors.google.calendars import GoogleCalendars
+from openslot.vendors.google.client import path_of
 from tests.support.fake_server import Answer, Request, listening
 from tests.support.google_host import LOOPBACK
 from tests.support.ical import scope

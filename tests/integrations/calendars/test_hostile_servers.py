@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import caldav
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.caldav import CalDavServer
-from openslot.integrations.calendars.dav_client import read_multistatus
-from openslot.integrations.calendars.errors import CalendarFault, CalendarUnreachable, CalendarUnreadable
-from openslot.integrations.calendars.models import CalDavWanted, Credentials
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.errors import CalendarFault, CalendarUnreachable, CalendarUnreadable
+from openslot.domains.calendars.models import CalDavWanted, Credentials
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
+from openslot.vendors.caldav import calendars as caldav
+from openslot.vendors.caldav.calendars import CalDavServer
+from openslot.vendors.caldav.client import read_multistatus
 from tests.support.feeds import publishing
 from tests.support.ical import calendar, event, scope
 from tests.support.small_internet import HERE, Site, small_internet

@@ -5,19 +5,19 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.i18n import recall
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.errors import CalendarUnreadable, ReadOnlyCalendar
-from openslot.integrations.calendars.ics_feed import read_url
-from openslot.integrations.calendars.models import CalendarConnection, ConnectionRef, IcsWanted
-from openslot.integrations.calendars.reactions import plan_forgotten
-from openslot.integrations.calendars.sync import sync_connection
-from openslot.jobs.worker import run_worker
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.errors import CalendarUnreadable, ReadOnlyCalendar
+from openslot.domains.calendars.models import CalendarConnection, ConnectionRef, IcsWanted
+from openslot.domains.calendars.reactions import plan_forgotten
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n import recall
+from openslot.platform.jobs.worker import run_worker
 from openslot.runtime import open_runtime
+from openslot.vendors.ics_feed import read_url
 from tests.integrations.calendars.conftest import change, get, open_starts, work_off
 from tests.support.clocks import MovingClock
 from tests.support.feeds import PublishedFeed, publishing

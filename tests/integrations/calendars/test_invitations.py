@@ -5,17 +5,17 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.bookings.models import Status
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.locations import WantedLocation
-from openslot.event_types.rules import edition_of
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.host_changes import Decision, decide_missing
-from openslot.integrations.calendars.models import ConnectionRef
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.bookings.models import Status
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.host_changes import Decision, decide_missing
+from openslot.domains.calendars.models import ConnectionRef
+from openslot.domains.calendars.sync import sync_connection
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.locations import WantedLocation
+from openslot.domains.event_types.rules import edition_of
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
 from tests.integrations.calendars.conftest import HOUR, Connect, change, events, read
 from tests.integrations.calendars.inviting import ADA, BEN, JONAS, TEN, Host, has_entry, host
 from tests.integrations.calendars.support import cancel, move

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from openslot.bookings.models import Status
-from openslot.core.actor import OPERATOR
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.invitations import invite_instead
-from openslot.integrations.calendars.models import ConnectionRef
+from openslot.domains.bookings.models import Status
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.invitations import invite_instead
+from openslot.domains.calendars.models import ConnectionRef
+from openslot.platform.core.actor import OPERATOR
 from tests.integrations.calendars.conftest import events, read
 from tests.integrations.calendars.inviting import ADA, JONAS, Host, host
 from tests.integrations.calendars.support import cancel, move

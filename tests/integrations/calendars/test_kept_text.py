@@ -2,12 +2,12 @@
 
 import pytest
 
-from openslot.integrations.calendars import ical_objects
-from openslot.integrations.calendars.errors import CalendarUnreadable
-from openslot.integrations.calendars.ical_objects import ICalObject, expand_series, read_objects
-from openslot.integrations.calendars.ports import KeptSeries
-from openslot.integrations.calendars.prefilter import LONGEST_ZONE
-from openslot.integrations.calendars.recurrence import Budget
+from openslot.domains.calendars.errors import CalendarUnreadable
+from openslot.domains.calendars.ports import KeptSeries
+from openslot.domains.calendars.prefilter import LONGEST_ZONE
+from openslot.domains.calendars.recurrence import Budget
+from openslot.vendors.caldav import objects as ical_objects
+from openslot.vendors.caldav.objects import ICalObject, expand_series, read_objects
 from tests.support.ical import BERLIN, calendar, event, instants, scope
 
 ASKED = scope("2026-03-01", "2026-04-30", BERLIN)

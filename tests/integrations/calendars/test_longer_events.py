@@ -9,18 +9,18 @@ from urllib.parse import quote
 import pytest
 from msgspec import Struct
 
-from openslot.accounts.models import User
-from openslot.availability import operations as availability
-from openslot.availability.errors import SlotUnavailable
-from openslot.availability.models import BySlug
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef, Status
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.flags.models import FlagKey
-from openslot.integrations.calendars.adapters import ADAPTERS, Adapter
-from openslot.integrations.calendars.models import CalendarConnection, ConnectionKind
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.availability import operations as availability
+from openslot.domains.availability.errors import SlotUnavailable
+from openslot.domains.availability.models import BySlug
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef, Status
+from openslot.domains.calendars.models import CalendarConnection, ConnectionKind
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
+from openslot.platform.flags.models import FlagKey
+from openslot.vendors.calendars import ADAPTERS, Adapter
 from tests.integrations.calendars.conftest import (
     HOUR,
     NINE,

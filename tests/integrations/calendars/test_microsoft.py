@@ -8,18 +8,18 @@ from zoneinfo import ZoneInfo
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.outbound import Outbound
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.errors import NO_MAILBOX, CalendarForbidden, CalendarUnreadable, OtherAccount
-from openslot.integrations.calendars.microsoft import MicrosoftCalendars
-from openslot.integrations.calendars.microsoft_client import PREFER, MicrosoftClient
-from openslot.integrations.calendars.microsoft_events import GraphTime, read_time
-from openslot.integrations.calendars.models import CalendarConnection, ConnectionRef
-from openslot.integrations.calendars.sync import sync_connection
-from openslot.integrations.oauth.models import AdminConsentNeeded, ConsentDeclined, OneToken
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.errors import NO_MAILBOX, CalendarForbidden, CalendarUnreadable, OtherAccount
+from openslot.domains.calendars.models import CalendarConnection, ConnectionRef
+from openslot.domains.calendars.sync import sync_connection
+from openslot.domains.oauth.models import AdminConsentNeeded, ConsentDeclined, OneToken
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.outbound import Outbound
+from openslot.platform.core.work import Runtime
+from openslot.vendors.microsoft.calendars import MicrosoftCalendars
+from openslot.vendors.microsoft.client import PREFER, MicrosoftClient
+from openslot.vendors.microsoft.events import GraphTime, read_time
 from tests.contracts.calendar_servers import SCOPE
 from tests.integrations.calendars.conftest import HOUR, NINE, events, get, open_starts
 from tests.support.clocks import MovingClock

@@ -5,15 +5,15 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.bookings.models import Booking, Status
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.host_changes import Decision, decide_missing
-from openslot.integrations.calendars.microsoft_events import PROPERTY
-from openslot.integrations.calendars.models import CalendarConnection, ConnectionRef
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.models import Booking, Status
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.host_changes import Decision, decide_missing
+from openslot.domains.calendars.models import CalendarConnection, ConnectionRef
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
+from openslot.vendors.microsoft.events import PROPERTY
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, events, read, work_off
 from tests.integrations.calendars.support import cancel, move
 from tests.support.clocks import MovingClock

@@ -8,13 +8,13 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import channels
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.models import CalendarConnection, ConnectionRef
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars import channels
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.models import CalendarConnection, ConnectionRef
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.integrations.calendars.conftest import change, open_starts, work_off
 from tests.integrations.calendars.microsoft_pushes import (
     PUBLIC,

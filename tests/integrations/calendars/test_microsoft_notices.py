@@ -8,12 +8,12 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.models import CalendarConnection
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.models import CalendarConnection
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.integrations.calendars.conftest import open_starts, work_off
 from tests.integrations.calendars.microsoft_pushes import (
     connection,

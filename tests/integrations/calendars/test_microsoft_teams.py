@@ -5,20 +5,20 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.bookings.models import Booking
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType, Location, LocationKind
-from openslot.event_types.ports import NO_MICROSOFT_CALENDAR, NO_TEAMS, Conferences
-from openslot.event_types.rules import edition_of
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.microsoft_events import PROPERTY
-from openslot.integrations.calendars.microsoft_teams import MICROSOFT_TEAMS
-from openslot.integrations.calendars.models import CalendarConnection
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.models import Booking
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.models import CalendarConnection
+from openslot.domains.calendars.sync import sync_connection
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType, Location, LocationKind
+from openslot.domains.event_types.ports import NO_MICROSOFT_CALENDAR, NO_TEAMS, Conferences
+from openslot.domains.event_types.rules import edition_of
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
+from openslot.vendors.microsoft.events import PROPERTY
+from openslot.vendors.microsoft.teams import MICROSOFT_TEAMS
 from tests.integrations.calendars.conftest import Book, change, events, read, work_off
 from tests.integrations.calendars.support import cancel, move
 from tests.support.clocks import MovingClock

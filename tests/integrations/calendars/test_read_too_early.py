@@ -7,13 +7,13 @@ from uuid import UUID
 import pytest
 from msgspec import Struct
 
-from openslot.accounts.models import User
-from openslot.bookings.models import Booking, Status
-from openslot.core.work import Runtime
-from openslot.integrations.calendars.adapters import open_server
-from openslot.integrations.calendars.models import ConnectionRef
-from openslot.integrations.calendars.ports import CalendarServer
-from openslot.integrations.calendars.sync import OpenServer, sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.models import Booking, Status
+from openslot.domains.calendars.models import ConnectionRef
+from openslot.domains.calendars.ports import CalendarServer
+from openslot.domains.calendars.sync import OpenServer, sync_connection
+from openslot.platform.core.work import Runtime
+from openslot.vendors.calendars import open_server
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, Connect, events, open_starts, read, work_off
 from tests.integrations.calendars.support import cancel, move, move_in_calendar, shown
 from tests.support.clocks import MovingClock

@@ -8,8 +8,8 @@ import icalendar
 import pytest
 import recurring_ical_events
 
-from openslot.integrations.calendars.busy_times import read_events
-from openslot.integrations.calendars.recurrence import BadRule, Budget, CountedMonths, PastTheEndError
+from openslot.domains.calendars.busy_times import read_events
+from openslot.domains.calendars.recurrence import BadRule, Budget, CountedMonths, PastTheEndError
 from tests.integrations.calendars.support import unbounded
 from tests.support.hangs import within_a_second
 from tests.support.ical import BERLIN, NEW_YORK, calendar, event, instants, scope

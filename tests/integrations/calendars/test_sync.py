@@ -5,17 +5,17 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.availability import operations as availability
-from openslot.availability.errors import SlotUnavailable
-from openslot.availability.models import BySlug, Code
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars import store, sync
-from openslot.integrations.calendars.models import ConnectionRef
-from openslot.integrations.calendars.ports import Changes, Scope
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.availability import operations as availability
+from openslot.domains.availability.errors import SlotUnavailable
+from openslot.domains.availability.models import BySlug, Code
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars import store, sync
+from openslot.domains.calendars.models import ConnectionRef
+from openslot.domains.calendars.ports import Changes, Scope
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, Connect, change, events, get, open_starts
 from tests.support.clocks import MovingClock
 from tests.support.fake_calendars import FakeServer

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.bookings.models import Booking, Status
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.integrations.calendars import booking_events, host_changes
-from openslot.integrations.calendars.host_changes import Decision
-from openslot.integrations.calendars.models import CalendarConnection
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.models import Booking, Status
+from openslot.domains.calendars import booking_events, host_changes
+from openslot.domains.calendars.host_changes import Decision
+from openslot.domains.calendars.models import CalendarConnection
+from openslot.domains.calendars.sync import sync_connection
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.integrations.calendars.conftest import HOUR, NINE, Connect, events, read, work_off
 from tests.integrations.calendars.support import move_in_calendar, shown
 from tests.support.clocks import MovingClock

@@ -5,14 +5,14 @@ import re
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.availability.models import BySlug
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.work import Runtime
-from openslot.event_types.models import Location, LocationKind
-from openslot.integrations.calendars import booking_events
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import BySlug
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingWanted, Invitee
+from openslot.domains.calendars import booking_events
+from openslot.domains.event_types.models import Location, LocationKind
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.integrations.calendars.conftest import HOUR, NINE, Connect, work_off
 from tests.integrations.mail.conftest import messages

@@ -8,18 +8,18 @@ from uuid import UUID, uuid4
 import msgspec
 import pytest
 
-from openslot.accounts.models import User
-from openslot.availability import operations as busy
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef
-from openslot.core.actor import OPERATOR
-from openslot.core.sealing import seal
-from openslot.core.work import Runtime
-from openslot.integrations.calendars.booking_events import describe_booking
-from openslot.integrations.calendars.caldav import FIND_TAG, CalDavServer
-from openslot.integrations.calendars.sync import sync_connection
-from openslot.integrations.mail.calendar_entry import write_calendar
-from openslot.integrations.mail.models import MailAddress
+from openslot.domains.accounts.models import User
+from openslot.domains.availability import operations as busy
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef
+from openslot.domains.calendars.booking_events import describe_booking
+from openslot.domains.calendars.sync import sync_connection
+from openslot.domains.mail.calendar_entry import write_calendar
+from openslot.domains.mail.models import MailAddress
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.sealing import seal
+from openslot.platform.core.work import Runtime
+from openslot.vendors.caldav.calendars import FIND_TAG, CalDavServer
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, open_starts, read, work_off
 from tests.integrations.calendars.support import move, move_in_calendar, shown
 from tests.support.clocks import MovingClock

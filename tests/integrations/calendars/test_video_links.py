@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types import operations as event_types
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.integrations.calendars.conftest import Book, Connect, work_off
 from tests.integrations.calendars.support import cancel, move, shown

@@ -7,10 +7,10 @@ from ipaddress import ip_network
 import pytest
 from msgspec import Struct
 
-from openslot.core.environment import load_settings
-from openslot.core.errors import StartupError
-from openslot.core.outbound import Outbound
-from openslot.integrations.chat import Chat, ChatDeferred, ChatRefused, WebhookChat
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.outbound import Outbound
+from openslot.vendors.chat import Chat, ChatDeferred, ChatRefused, WebhookChat
 from tests.support.fake_chat import FakeChat
 from tests.support.receiver import Receiver, hang_up, receiving
 

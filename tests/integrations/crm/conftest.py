@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from openslot.core.config import Settings
-from openslot.core.outbound import Outbound
-from openslot.crm.ports import CrmCredentials
-from openslot.integrations.crm.hubspot import HubSpot, HubSpotVendor
+from openslot.domains.crm.ports import CrmCredentials
+from openslot.platform.core.config import Settings
+from openslot.platform.core.outbound import Outbound
+from openslot.vendors.hubspot.vendor import HubSpot, HubSpotVendor
 from tests.support.clocks import MovingClock
 from tests.support.fake_hubspot import TOKEN, FakeHubSpot, serving
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from openslot.core.config import Settings
-from openslot.core.outbound import Outbound
-from openslot.crm.models import CrmMeeting, CrmPerson, MeetingOutcome
-from openslot.crm.ports import CrmCredentials, CrmMeetingGone, CrmTokenRefused
-from openslot.integrations.crm.webhook import WebhookCrm, WebhookVendor
-from openslot.webhooks.rules import new_secret
+from openslot.domains.crm.models import CrmMeeting, CrmPerson, MeetingOutcome
+from openslot.domains.crm.ports import CrmCredentials, CrmMeetingGone, CrmTokenRefused
+from openslot.domains.webhooks.rules import new_secret
+from openslot.platform.core.config import Settings
+from openslot.platform.core.outbound import Outbound
+from openslot.vendors.crm_webhook import WebhookCrm, WebhookVendor
 from tests.contracts.crm_servers import HOUR, MEETING, NINE, PERSON
 
 PAGE = Path(__file__).parents[3] / "docs" / "crm.md"

@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.core.config import Settings
-from openslot.core.outbound import Outbound
-from openslot.crm.models import MeetingOutcome
-from openslot.crm.ports import CrmBusy, CrmCredentials, CrmRefused, CrmTokenRefused, CrmUnavailable
-from openslot.integrations.crm.hubspot import INDEXED_WITHIN, HubSpot, HubSpotVendor
+from openslot.domains.crm.models import MeetingOutcome
+from openslot.domains.crm.ports import CrmBusy, CrmCredentials, CrmRefused, CrmTokenRefused, CrmUnavailable
+from openslot.platform.core.config import Settings
+from openslot.platform.core.outbound import Outbound
+from openslot.vendors.hubspot.vendor import INDEXED_WITHIN, HubSpot, HubSpotVendor
 from tests.contracts.crm_servers import BOOKING, HOUR, MEETING, NINE, PERSON
 from tests.integrations.crm.conftest import Open
 from tests.support.clocks import MovingClock

@@ -6,14 +6,14 @@ from uuid import UUID
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.bookings import operations as bookings
-from openslot.bookings.links import booking_url, list_manage_urls
-from openslot.bookings.models import BookingRef
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.integrations.crm.hubspot import INDEXED_WITHIN
-from openslot.jobs.gate import Gate
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.links import booking_url, list_manage_urls
+from openslot.domains.bookings.models import BookingRef
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.gate import Gate
+from openslot.vendors.hubspot.vendor import INDEXED_WITHIN
 from tests.support.clocks import MovingClock
 from tests.support.command_line import Cli, cli, command_line
 from tests.support.effects import work_off, work_until_settled

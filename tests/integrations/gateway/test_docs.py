@@ -13,15 +13,21 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from openslot.conversations.models import Channel
-from openslot.core.ids import new_id
-from openslot.core.outbound import Outbound
-from openslot.integrations.gateway.account import Gateway
-from openslot.integrations.gateway.notices import read_notice
-from openslot.messaging.connection_models import ConnectionChannel
-from openslot.messaging.models import CallNotice, DeliveryStatus, InboundMessage, MessageCredentials, NumberState
-from openslot.messaging.ports import TokenRefused
-from openslot.webhooks.rules import new_secret, signed_headers
+from openslot.domains.conversations.models import Channel
+from openslot.domains.messaging.connections.models import ConnectionChannel
+from openslot.domains.messaging.models import (
+    CallNotice,
+    DeliveryStatus,
+    InboundMessage,
+    MessageCredentials,
+    NumberState,
+)
+from openslot.domains.messaging.ports import TokenRefused
+from openslot.domains.webhooks.rules import new_secret, signed_headers
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.outbound import Outbound
+from openslot.vendors.gateway.account import Gateway
+from openslot.vendors.gateway.notices import read_notice
 from tests.integrations.messaging.support import MESSAGE, NUMBER, PHONE
 
 PAGE = Path(__file__).parents[3] / "docs" / "message-gateway.md"

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from openslot.calls.models import CallDirection
-from openslot.conversations.models import Channel
-from openslot.core.ids import new_id
-from openslot.integrations.gateway.notices import MAX_BYTES, NoticeRead, read_notice
-from openslot.messaging.models import (
+from openslot.domains.calls.models import CallDirection
+from openslot.domains.conversations.models import Channel
+from openslot.domains.messaging.models import (
     CallNotice,
     CallProgress,
     DeliveryStatus,
@@ -20,8 +18,10 @@ from openslot.messaging.models import (
     RefusalReason,
     StatusNotice,
 )
-from openslot.messaging.ports import BadNotice
-from openslot.webhooks.rules import new_secret, signed_headers
+from openslot.domains.messaging.ports import BadNotice
+from openslot.domains.webhooks.rules import new_secret, signed_headers
+from openslot.platform.core.ids import new_id
+from openslot.vendors.gateway.notices import MAX_BYTES, NoticeRead, read_notice
 
 NOW = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
 SECRET, SECOND, FOREIGN = new_secret(), new_secret(), new_secret()

@@ -9,14 +9,14 @@ from uuid import UUID
 import icalendar
 import pytest
 
-from openslot.accounts.models import User
-from openslot.availability.models import BySlug
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
-from openslot.core.actor import PUBLIC, Actor
-from openslot.core.work import Runtime
-from openslot.integrations.mail import operations as mail
-from openslot.integrations.mail.models import KeptMail
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import BySlug
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef, BookingWanted, Invitee
+from openslot.domains.mail import operations as mail
+from openslot.domains.mail.models import KeptMail
+from openslot.platform.core.actor import PUBLIC, Actor
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MONDAY, clock
 from tests.support.effects import work_off
 

@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from openslot.integrations.mail.ports import MailDeferred, MailRefused, OutgoingMail
+from openslot.domains.mail.ports import MailDeferred, MailRefused, OutgoingMail
 
 
 class FakeMailer:

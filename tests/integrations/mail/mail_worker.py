@@ -2,8 +2,8 @@
 
 from msgspec.structs import replace
 
-from openslot.core.config import Settings
-from openslot.core.smtp import MailFrom, SmtpUrl
+from openslot.platform.core.config import Settings
+from openslot.platform.core.smtp import MailFrom, SmtpUrl
 from tests.support.worker_process import work
 
 

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from uuid import UUID
 
-from openslot.integrations.mail.calendar_entry import Attendee, CalendarEntry, write_calendar
-from openslot.integrations.mail.models import Attachment, Mail, MailAddress, Method
+from openslot.domains.mail.calendar_entry import Attendee, CalendarEntry, write_calendar
+from openslot.domains.mail.models import Attachment, Mail, MailAddress, Method
 
 ID = UUID("01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1")
 NOW = datetime(2026, 3, 16, 9, 0, 0, 123456, tzinfo=UTC)

@@ -5,20 +5,14 @@ from datetime import datetime, timedelta
 from email.message import EmailMessage
 from html import unescape
 
-from openslot.accounts.models import Brand, User
-from openslot.core.actor import SYSTEM
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.i18n.languages import DEFAULT
-from openslot.integrations.mail import operations as mail
-from openslot.integrations.mail.models import (
-    Draft,
-    Letter,
-    MailKind,
-    Recipient,
-    RecipientRole,
-)
-from openslot.integrations.mail.ports import OutgoingMail
+from openslot.domains.accounts.models import Brand, User
+from openslot.domains.mail import operations as mail
+from openslot.domains.mail.models import Draft, Letter, MailKind, Recipient, RecipientRole
+from openslot.domains.mail.ports import OutgoingMail
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n.languages import DEFAULT
 from tests.integrations.mail.fake_mailer import FakeMailer
 from tests.support.clocks import MONDAY
 

@@ -6,11 +6,11 @@ from datetime import timedelta
 import httpx2
 import icalendar
 
-from openslot.accounts.models import User
-from openslot.bookings.links import calendar_url, manage_url
-from openslot.core.actor import OPERATOR, EffectAttempt
-from openslot.core.work import Runtime
-from openslot.integrations.mail.models import MailKind, MailStatus
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.links import calendar_url, manage_url
+from openslot.domains.mail.models import MailKind, MailStatus
+from openslot.platform.core.actor import OPERATOR, EffectAttempt
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import (
     ELEVEN,
     TEN,

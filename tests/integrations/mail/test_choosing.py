@@ -2,14 +2,14 @@
 
 from msgspec.structs import replace
 
-from openslot.core.actor import DEMO, SYSTEM
-from openslot.core.config import Settings
-from openslot.core.smtp import SmtpUrl
-from openslot.core.work import Runtime
-from openslot.integrations.mail.operations import Mailbox, choose_mailer
-from openslot.integrations.mail.ports import Mailer
-from openslot.integrations.mail.smtp import SmtpMailer
+from openslot.domains.mail.operations import Mailbox, choose_mailer
+from openslot.domains.mail.ports import Mailer
+from openslot.platform.core.actor import DEMO, SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.smtp import SmtpUrl
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
+from openslot.vendors.smtp import SmtpMailer
 from tests.integrations.mail.fake_mailer import FakeMailer
 
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from openslot.accounts.members import add_member
-from openslot.accounts.models import User
-from openslot.accounts.organizations import add_organization
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.errors import Invalid, NotFound
-from openslot.core.smtp import SmtpUrl
-from openslot.core.work import Runtime
-from openslot.doctor.finding import FindingState
-from openslot.doctor.machine import look_at_mail
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.doctor.finding import FindingState
+from openslot.domains.doctor.machine import look_at_mail
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.errors import Invalid, NotFound
+from openslot.platform.core.smtp import SmtpUrl
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import Book, mails, messages, part, read_message, work_off
 from tests.support.clocks import MovingClock
 from tests.support.command_line import Cli, Run

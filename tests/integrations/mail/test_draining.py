@@ -8,15 +8,15 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.availability.models import BySlug
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingWanted, Invitee
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.smtp import MailFrom, SmtpUrl
-from openslot.core.work import Reaction, Runtime
-from openslot.reminders import operations as reminders
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import BySlug
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingWanted, Invitee
+from openslot.domains.reminders import operations as reminders
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.smtp import MailFrom, SmtpUrl
+from openslot.platform.core.work import Reaction, Runtime
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.integrations.mail.conftest import Book, mails, read_message

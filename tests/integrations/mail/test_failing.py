@@ -2,10 +2,10 @@
 
 import pytest
 
-from openslot.core.work import Runtime
-from openslot.integrations.mail import operations
-from openslot.integrations.mail.ports import MailDeferred
-from openslot.jobs.health import count_effects, count_failing
+from openslot.domains.mail import operations
+from openslot.domains.mail.ports import MailDeferred
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.health import count_effects, count_failing
 from tests.integrations.mail.conftest import Book, work_off
 from tests.support.clocks import MovingClock
 from tests.support.switches import resume, stop

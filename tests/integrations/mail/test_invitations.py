@@ -4,12 +4,14 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.accounts import invitations, members, profiles
-from openslot.accounts.models import ChosenBrand, User
-from openslot.accounts.organizations import add_organization
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.integrations.mail.models import MailKind
+from openslot.domains.accounts.invitations import operations as invitations
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import ChosenBrand, User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.profiles import operations as profiles
+from openslot.domains.mail.models import MailKind
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import mails, messages, part, work_off
 from tests.support.clocks import MovingClock
 

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.core.smtp import SmtpUrl
-from openslot.integrations.mail import smtp
-from openslot.integrations.mail.ports import MailDeferred, MailRefused
-from openslot.integrations.mail.smtp import SmtpMailer
+from openslot.domains.mail.ports import MailDeferred, MailRefused
+from openslot.platform.core.smtp import SmtpUrl
+from openslot.vendors import smtp
+from openslot.vendors.smtp import SmtpMailer
 from tests.integrations.mail.support import make
 from tests.support.smtp_server import DROP, ScriptedServer, smtp_server
 

@@ -6,13 +6,13 @@ from uuid import UUID
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Clock, Runtime, system_clock
-from openslot.flags import switches
-from openslot.flags.models import OutgoingChannel
-from openslot.reminders.rules import BEGUN
+from openslot.domains.accounts.models import User
+from openslot.domains.reminders.rules import BEGUN
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Clock, Runtime, system_clock
+from openslot.platform.flags.models import OutgoingChannel
+from openslot.platform.flags.switches import operations as switches
 from tests.integrations.mail import mail_worker
 from tests.integrations.mail.conftest import Book, move, read_message
 from tests.support.forked import Forked

@@ -4,15 +4,15 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.bookings import handovers
-from openslot.bookings.models import LEFT, BookingRef
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.i18n.languages import ENGLISH, LANGUAGES, Language, choose_locale
-from openslot.i18n.localization import get_catalog
-from openslot.integrations.mail.letters import BY_ROLE, write_calendar_file
-from openslot.integrations.mail.models import RecipientRole
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings import handovers
+from openslot.domains.bookings.models import LEFT, BookingRef
+from openslot.domains.mail.letters import BY_ROLE, write_calendar_file
+from openslot.domains.mail.models import RecipientRole
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n.languages import ENGLISH, LANGUAGES, Language, choose_locale
+from openslot.platform.i18n.localization import get_catalog
 from tests.integrations.mail.conftest import ELEVEN, Book, cancel, messages, move, part, work_off
 from tests.support.clocks import MovingClock
 

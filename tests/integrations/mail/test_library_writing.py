@@ -9,11 +9,11 @@ import icalendar
 import pytest
 from msgspec.structs import replace
 
-from openslot.core.text import defuse, one_line
-from openslot.integrations.mail import message
-from openslot.integrations.mail.calendar_entry import Attendee, write_calendar, write_entries
-from openslot.integrations.mail.message import HEADER_POLICY, fold_header, write_message
-from openslot.integrations.mail.models import MailAddress, Method
+from openslot.domains.mail import message
+from openslot.domains.mail.calendar_entry import Attendee, write_calendar, write_entries
+from openslot.domains.mail.message import HEADER_POLICY, fold_header, write_message
+from openslot.domains.mail.models import MailAddress, Method
+from openslot.platform.core.text import defuse, one_line
 from tests.integrations.mail.samples import ENTRY, INJECTIONS, MAIL, TEXTS
 
 WORDS = (

@@ -6,19 +6,13 @@ from collections import Counter
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.integrations.mail import rules
-from openslot.integrations.mail.models import (
-    KeptMail,
-    MailKind,
-    MailPot,
-    MailStatus,
-    RecipientRole,
-)
-from openslot.reminders import operations as reminders
+from openslot.domains.accounts.models import User
+from openslot.domains.mail import rules
+from openslot.domains.mail.models import KeptMail, MailKind, MailPot, MailStatus, RecipientRole
+from openslot.domains.reminders import operations as reminders
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import Book, cancel, mails, messages, move, part, work_off
 from tests.integrations.mail.support import begin, draft_of, start
 from tests.support.clocks import MovingClock

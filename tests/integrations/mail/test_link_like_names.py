@@ -5,22 +5,23 @@ from html import unescape
 
 import pytest
 
-from openslot.accounts import invitations, members
-from openslot.accounts.models import Brand, Role, User
-from openslot.accounts.operations import get_user
-from openslot.accounts.organizations import add_organization
-from openslot.bookings.models import BookingRef
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.text import WORD_JOINER
-from openslot.core.work import Runtime
-from openslot.i18n import PluralText, Text
-from openslot.i18n.languages import DEFAULT
-from openslot.integrations.mail.letters import write_calendar_file
-from openslot.integrations.mail.models import Fact, Letter, Link
-from openslot.integrations.mail.rendering import render
-from openslot.people import operations as people
-from openslot.people import organization_deletions
-from openslot.people.departures import on_behalf
+from openslot.domains.accounts.invitations import operations as invitations
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import Brand, Role, User
+from openslot.domains.accounts.operations import get_user
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.mail.letters import write_calendar_file
+from openslot.domains.mail.models import Fact, Letter, Link
+from openslot.domains.mail.rendering import render
+from openslot.domains.people import operations as people
+from openslot.domains.people import organization_deletions
+from openslot.domains.people.departures import on_behalf
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.text import WORD_JOINER
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n import PluralText, Text
+from openslot.platform.i18n.languages import DEFAULT
 from tests.integrations.mail.conftest import Book, cancel, messages, move, work_off
 from tests.integrations.mail.support import EVIL, RAW, check_message
 from tests.support.clocks import MovingClock

@@ -2,14 +2,14 @@
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.availability.models import ById
-from openslot.bookings.models import Invitee
-from openslot.core.work import Runtime
-from openslot.event_types.locations import WantedLocation
-from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind
-from openslot.i18n.languages import LANGUAGES, Language
-from openslot.i18n.localization import get_catalog
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings.models import Invitee
+from openslot.domains.event_types.locations import WantedLocation
+from openslot.domains.event_types.models import EventType, Location, LocationAsks, LocationKind
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n.languages import LANGUAGES, Language
+from openslot.platform.i18n.localization import get_catalog
 from tests.bookings.conftest import offer
 from tests.bookings.support import book
 from tests.integrations.mail.conftest import invitation, messages, part, work_off

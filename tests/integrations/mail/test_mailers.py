@@ -5,17 +5,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 from msgspec import Struct
 
-from openslot.accounts.models import PRODUCT
-from openslot.core.actor import SYSTEM
-from openslot.core.ids import new_id
-from openslot.core.smtp import SmtpUrl
-from openslot.core.work import Runtime
-from openslot.i18n.languages import DEFAULT
-from openslot.integrations.mail import operations, store
-from openslot.integrations.mail.models import Draft, Letter, MailKind, MailStatus, Recipient, RecipientRole
-from openslot.integrations.mail.operations import Mailbox
-from openslot.integrations.mail.ports import MailDeferred, Mailer, MailRefused, OutgoingMail
-from openslot.integrations.mail.smtp import SmtpMailer
+from openslot.domains.accounts.models import PRODUCT
+from openslot.domains.mail import operations, store
+from openslot.domains.mail.models import Draft, Letter, MailKind, MailStatus, Recipient, RecipientRole
+from openslot.domains.mail.operations import Mailbox
+from openslot.domains.mail.ports import MailDeferred, Mailer, MailRefused, OutgoingMail
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.smtp import SmtpUrl
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n.languages import DEFAULT
+from openslot.vendors.smtp import SmtpMailer
 from tests.integrations.mail.fake_mailer import FakeMailer
 from tests.support.smtp_server import smtp_server
 

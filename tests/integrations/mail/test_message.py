@@ -10,16 +10,10 @@ import pytest
 import vobject  # type: ignore[import-untyped]
 from msgspec.structs import replace
 
-from openslot.core.text import find_name, one_line, paragraph
-from openslot.integrations.mail.calendar_entry import (
-    Attendee,
-    google_url,
-    outlook_url,
-    write_calendar,
-    write_entries,
-)
-from openslot.integrations.mail.message import fold_header, write_message
-from openslot.integrations.mail.models import MailAddress, Method
+from openslot.domains.mail.calendar_entry import Attendee, google_url, outlook_url, write_calendar, write_entries
+from openslot.domains.mail.message import fold_header, write_message
+from openslot.domains.mail.models import MailAddress, Method
+from openslot.platform.core.text import find_name, one_line, paragraph
 from tests.integrations.mail.samples import ENTRY, ID, INJECTIONS, MAIL, TEXTS
 
 HEADERS = {

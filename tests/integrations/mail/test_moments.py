@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from openslot.bookings.words import format_zone
-from openslot.i18n.languages import LANGUAGES, choose_locale
-from openslot.i18n.localization import localize
+from openslot.domains.bookings.words import format_zone
+from openslot.platform.i18n.languages import LANGUAGES, choose_locale
+from openslot.platform.i18n.localization import localize
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
 

@@ -3,11 +3,11 @@
 import httpx2
 import pytest
 
-from openslot.accounts import profiles
-from openslot.accounts.models import User
-from openslot.bookings.links import manage_token
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.profiles import operations as profiles
+from openslot.domains.bookings.links import manage_token
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import Book, messages, part, work_off
 from tests.support.clocks import MovingClock
 from tests.support.page import read_page

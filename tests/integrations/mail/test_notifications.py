@@ -5,30 +5,30 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.invitations import invite
-from openslot.accounts.members import add_member
-from openslot.accounts.models import User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.pictures import Picture
-from openslot.accounts.plans import Plan
-from openslot.accounts.profiles import set_photo
-from openslot.availability.errors import SlotUnavailable
-from openslot.core.actor import OPERATOR
-from openslot.core.events import Event
-from openslot.core.ids import new_id
-from openslot.core.outbound.targets import NO_ADDRESS
-from openslot.core.work import Runtime
-from openslot.i18n import keep
-from openslot.integrations.calendars.events import CalendarBroken, CalendarChangeRefused
-from openslot.integrations.mail.models import DEFAULT_TOPICS, MailTopic
-from openslot.integrations.mail.notices import NOTICES
-from openslot.integrations.mail.operations import get_topics, set_topics
-from openslot.integrations.mail.reasons import UNWANTED
-from openslot.reminders.models import Audience
-from openslot.reminders.operations import set_entries
-from openslot.reminders.rules import DEFAULT_REMINDERS
-from openslot.webhooks.events import WebhookDisabled
-from openslot.webhooks.models import IS_GONE
+from openslot.domains.accounts.invitations.operations import invite
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.pictures.operations import Picture
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.accounts.profiles.operations import set_photo
+from openslot.domains.availability.errors import SlotUnavailable
+from openslot.domains.calendars.events import CalendarBroken, CalendarChangeRefused
+from openslot.domains.mail.models import DEFAULT_TOPICS, MailTopic
+from openslot.domains.mail.notices import NOTICES
+from openslot.domains.mail.operations import get_topics, set_topics
+from openslot.domains.mail.reasons import UNWANTED
+from openslot.domains.reminders.models import Audience
+from openslot.domains.reminders.operations import set_entries
+from openslot.domains.reminders.rules import DEFAULT_REMINDERS
+from openslot.domains.webhooks.events import WebhookDisabled
+from openslot.domains.webhooks.models import IS_GONE
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.events import Event
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.outbound.targets import NO_ADDRESS
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n import keep
 from tests.integrations.mail.conftest import TEN, Book, cancel, mails, messages, move, part, work_off
 from tests.support.clocks import MovingClock
 

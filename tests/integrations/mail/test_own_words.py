@@ -7,25 +7,25 @@ from email.message import EmailMessage
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.smtp import MailFrom, SmtpUrl
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
-from openslot.i18n import say
-from openslot.i18n.languages import LANGUAGES, Language
-from openslot.integrations.mail.models import MailStatus
-from openslot.integrations.mail.reminder_mails import plan_test
-from openslot.reminders import operations as reminders
-from openslot.reminders.models import Audience, ReminderEntry, ReminderMoment
-from openslot.reminders.rules import DEFAULT_REMINDERS
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.domains.mail.kinds.reminders import plan_test
+from openslot.domains.mail.models import MailStatus
+from openslot.domains.reminders import operations as reminders
+from openslot.domains.reminders.models import Audience, ReminderEntry, ReminderMoment
+from openslot.domains.reminders.rules import DEFAULT_REMINDERS
+from openslot.domains.timeline import operations as timeline
+from openslot.doors.web.dashboard.rows import describe_step
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.smtp import MailFrom, SmtpUrl
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n import say
+from openslot.platform.i18n.languages import LANGUAGES, Language
 from openslot.runtime import open_runtime
-from openslot.timeline import operations as timeline
-from openslot.web.dashboard.rows import describe_step
 from tests.integrations.mail.conftest import Book, cancel, mails, move, part, read_message, work_off
 from tests.integrations.mail.support import EVIL, check_message
 from tests.support.clocks import MONDAY, MovingClock

@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.flags.models import FlagKey
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
+from openslot.platform.flags.models import FlagKey
 from tests.integrations.mail.conftest import TEN, Book, mails, work_off
 from tests.support.clocks import MovingClock
 from tests.support.flags import SWITCHED, switch

@@ -4,16 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.effects import take_effects
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.i18n import Reason
-from openslot.integrations.mail.models import MailKind, MailStatus
-from openslot.reminders.models import ReminderMoment
-from openslot.reminders.operations import set_reminders
-from openslot.reminders.rules import (
+from openslot.domains.accounts.models import User
+from openslot.domains.mail.models import MailKind, MailStatus
+from openslot.domains.reminders.models import ReminderMoment
+from openslot.domains.reminders.operations import set_reminders
+from openslot.domains.reminders.rules import (
     BEGUN,
     DEFAULT_REMINDERS,
     LATER_DUE,
@@ -22,6 +17,11 @@ from openslot.reminders.rules import (
     find_lost_meaning,
     is_to_come,
 )
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.effects import take_effects
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n import Reason
 from tests.integrations.mail.conftest import Book, cancel, mails, messages, move, part, work_off
 from tests.support.clocks import MONDAY, MovingClock
 

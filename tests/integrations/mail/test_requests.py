@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.bookings import requests
-from openslot.bookings.models import Booking, BookingRef
-from openslot.core.actor import OPERATOR, Actor, ActorKind
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import Location, LocationKind
-from openslot.integrations.mail import operations as mail
-from openslot.jobs.periodic import run_job
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.models import Booking, BookingRef
+from openslot.domains.bookings.requests import operations as requests
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import Location, LocationKind
+from openslot.domains.mail import operations as mail
+from openslot.platform.core.actor import OPERATOR, Actor, ActorKind
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.periodic import run_job
 from tests.integrations.mail.conftest import TEN, Book, mails, messages, part
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off

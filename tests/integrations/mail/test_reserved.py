@@ -5,15 +5,15 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.allowances.operations import CLIENT_ADDRESS
-from openslot.bookings.models import Booking
-from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.integrations.mail import operations as mail
-from openslot.integrations.mail.models import Draft, MailKind, MailStatus, RecipientRole
-from openslot.reminders import operations as reminders
+from openslot.domains.accounts.models import User
+from openslot.domains.allowances.operations import CLIENT_ADDRESS
+from openslot.domains.bookings.models import Booking
+from openslot.domains.mail import operations as mail
+from openslot.domains.mail.models import Draft, MailKind, MailStatus, RecipientRole
+from openslot.domains.reminders import operations as reminders
+from openslot.platform.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.integrations.mail.conftest import Book, mails, move, work_off
 from tests.integrations.mail.support import begin, draft_of, start

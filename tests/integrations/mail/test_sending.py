@@ -10,25 +10,25 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import Brand, User
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef
-from openslot.core.actor import DEMO, OPERATOR, SYSTEM, Destination, EffectAttempt
-from openslot.core.config import Settings
-from openslot.core.ids import new_id
-from openslot.core.revivals import revive_effects
-from openslot.core.smtp import MailFrom, SmtpUrl
-from openslot.core.work import Runtime
-from openslot.i18n.languages import DEFAULT
-from openslot.integrations.mail import operations as mail
-from openslot.integrations.mail.models import Draft, Letter, MailKind, MailStatus, Recipient, RecipientRole
-from openslot.integrations.mail.ports import OutgoingMail
-from openslot.integrations.mail.reactions import tidy_mail
-from openslot.integrations.mail.rules import DELAYS
-from openslot.jobs.gate import Gate, Place
-from openslot.reminders import operations as reminders
+from openslot.domains.accounts.models import Brand, User
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.mail import operations as mail
+from openslot.domains.mail.models import Draft, Letter, MailKind, MailStatus, Recipient, RecipientRole
+from openslot.domains.mail.ports import OutgoingMail
+from openslot.domains.mail.reactions import tidy_mail
+from openslot.domains.mail.rules import DELAYS
+from openslot.domains.reminders import operations as reminders
+from openslot.domains.webhooks.events import WebhookDisabled
+from openslot.platform.core.actor import DEMO, OPERATOR, SYSTEM, Destination, EffectAttempt
+from openslot.platform.core.config import Settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.revivals import revive_effects
+from openslot.platform.core.smtp import MailFrom, SmtpUrl
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n.languages import DEFAULT
+from openslot.platform.jobs.gate import Gate, Place
 from openslot.runtime import open_runtime
-from openslot.webhooks.events import WebhookDisabled
 from tests.integrations.mail.conftest import (
     Book,
     cancel,

@@ -8,17 +8,17 @@ import icalendar
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.availability.models import BySlug
-from openslot.bookings import series
-from openslot.bookings.models import BookingRef, BookingWanted, Invitee
-from openslot.bookings.series_models import BookedSeries, OnConflict, Recurrence
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.event_types.locations import WantedLocation
-from openslot.i18n.languages import LANGUAGES, Language
-from openslot.integrations.mail.models import MailKind
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import BySlug
+from openslot.domains.bookings.models import BookingRef, BookingWanted, Invitee
+from openslot.domains.bookings.series import operations as series
+from openslot.domains.bookings.series.models import BookedSeries, OnConflict, Recurrence
+from openslot.domains.event_types.locations import WantedLocation
+from openslot.domains.mail.models import MailKind
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n.languages import LANGUAGES, Language
 from tests.integrations.mail.conftest import TEN, Book, cancel, mails, messages, part, work_off
 from tests.support.clocks import MovingClock
 from tests.support.fake_conferences import SERVER

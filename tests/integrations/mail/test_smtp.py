@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core.smtp import SmtpUrl
-from openslot.integrations.mail.ports import MailDeferred, MailRefused
-from openslot.integrations.mail.smtp import SmtpMailer
+from openslot.domains.mail.ports import MailDeferred, MailRefused
+from openslot.platform.core.smtp import SmtpUrl
+from openslot.vendors.smtp import SmtpMailer
 from tests.integrations.mail.support import CONTENT, make
 from tests.support.ports import held_port
 from tests.support.smtp_server import DROP, HANG, ScriptedServer, certificate, smtp_server

@@ -10,17 +10,17 @@ from itertools import combinations_with_replacement
 import pytest
 from msgspec.structs import replace
 
-from openslot.core.actor import OPERATOR, EffectAttempt
-from openslot.core.config import Settings
-from openslot.core.effects import take_effects
-from openslot.core.events import Effect
-from openslot.core.holding import hold_effect
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.flags import switches
-from openslot.flags.models import OutgoingChannel
-from openslot.integrations.mail.ports import Mailer, OutgoingMail
-from openslot.jobs.effects import run_effect
+from openslot.domains.mail.ports import Mailer, OutgoingMail
+from openslot.platform.core.actor import OPERATOR, EffectAttempt
+from openslot.platform.core.config import Settings
+from openslot.platform.core.effects import take_effects
+from openslot.platform.core.events import Effect
+from openslot.platform.core.holding import hold_effect
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
+from openslot.platform.flags.models import OutgoingChannel
+from openslot.platform.flags.switches import operations as switches
+from openslot.platform.jobs.effects import run_effect
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.integrations.mail.conftest import TEN, Book, work_off

@@ -4,19 +4,19 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.access import resets
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.effects import LOOK_EVERY, take_effects
-from openslot.core.holding import LOOK_AGAIN_AFTER
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.flags import switches
-from openslot.integrations.mail import notices, operations
-from openslot.integrations.mail.models import MailStatus
-from openslot.integrations.mail.ports import MailRefused
-from openslot.jobs.housekeeping import tidy_planned
-from openslot.reminders.rules import BEGUN
+from openslot.domains.access.resets import operations as resets
+from openslot.domains.accounts.models import User
+from openslot.domains.mail import notices, operations
+from openslot.domains.mail.models import MailStatus
+from openslot.domains.mail.ports import MailRefused
+from openslot.domains.reminders.rules import BEGUN
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.effects import LOOK_EVERY, take_effects
+from openslot.platform.core.holding import LOOK_AGAIN_AFTER
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
+from openslot.platform.flags.switches import operations as switches
+from openslot.platform.jobs.housekeeping import tidy_planned
 from tests.integrations.mail.conftest import TEN, Book, cancel, mails, messages, move, work_off
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.switches import resume, stop, waiting

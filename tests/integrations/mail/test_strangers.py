@@ -4,11 +4,11 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR, Actor, ActorKind
-from openslot.core.work import Runtime
-from openslot.integrations.mail.models import MailKind, MailStatus
-from openslot.reminders import operations as reminders
+from openslot.domains.accounts.models import User
+from openslot.domains.mail.models import MailKind, MailStatus
+from openslot.domains.reminders import operations as reminders
+from openslot.platform.core.actor import OPERATOR, Actor, ActorKind
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import Book, mails, work_off
 from tests.support.clocks import MONDAY, MovingClock
 

@@ -5,16 +5,17 @@ from typing import Any
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.bookings import handovers, series
-from openslot.bookings.models import Booking, BookingRef
-from openslot.core.actor import OPERATOR, EffectAttempt
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.integrations.mail import operations as mail
-from openslot.integrations.mail.models import DEFAULT_TOPICS, MailTopic
-from openslot.reminders.models import Audience, ReminderEntry, ReminderMoment
-from openslot.reminders.operations import set_entries
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings import handovers
+from openslot.domains.bookings.models import Booking, BookingRef
+from openslot.domains.bookings.series import operations as series
+from openslot.domains.event_types.models import EventType
+from openslot.domains.mail import operations as mail
+from openslot.domains.mail.models import DEFAULT_TOPICS, MailTopic
+from openslot.domains.reminders.models import Audience, ReminderEntry, ReminderMoment
+from openslot.domains.reminders.operations import set_entries
+from openslot.platform.core.actor import OPERATOR, EffectAttempt
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import ELEVEN, TEN, cancel, invitation, mails, messages, move, part, work_off
 from tests.support.clocks import MovingClock
 from tests.support.effects import run_attempt

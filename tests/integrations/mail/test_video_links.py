@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import Location
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import Location
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.integrations.mail.conftest import TEN, TWELVE, Book, cancel, invitation, messages, move, part
 from tests.support.clocks import MovingClock

@@ -5,7 +5,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from openslot.core.outbound import Outbound
+from openslot.platform.core.outbound import Outbound
 from tests.integrations.messaging.support import GatewayPeer, Peer, TwilioPeer
 from tests.support import fake_gateway, fake_twilio
 from tests.support.clocks import MovingClock, clock

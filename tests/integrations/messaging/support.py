@@ -5,15 +5,15 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 from uuid import UUID
 
-from openslot.conversations.models import Channel, MessageTemplate
-from openslot.core.outbound import Outbound
-from openslot.integrations.gateway.account import Gateway
-from openslot.integrations.gateway.notices import read_notice
-from openslot.integrations.twilio.account import Twilio
-from openslot.integrations.twilio.notices import read_call, read_form
-from openslot.integrations.twilio.signature import verify
-from openslot.messaging.models import CallNotice, MediaLimits, MessageCredentials, OutboundMessage
-from openslot.messaging.ports import MessageAccount
+from openslot.domains.conversations.models import Channel, MessageTemplate
+from openslot.domains.messaging.models import CallNotice, MediaLimits, MessageCredentials, OutboundMessage
+from openslot.domains.messaging.ports import MessageAccount
+from openslot.platform.core.outbound import Outbound
+from openslot.vendors.gateway.account import Gateway
+from openslot.vendors.gateway.notices import read_notice
+from openslot.vendors.twilio.account import Twilio
+from openslot.vendors.twilio.notices import read_call, read_form
+from openslot.vendors.twilio.signature import verify
 from tests.support.clocks import MONDAY
 from tests.support.fake_gateway import FakeGateway
 from tests.support.fake_server import Fault, Request

@@ -7,10 +7,10 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from openslot.conversations.models import Channel
-from openslot.messaging.connection_models import ConnectionChannel
-from openslot.messaging.models import DeliveryStatus, NumberState, RefusalReason
-from openslot.messaging.ports import (
+from openslot.domains.conversations.models import Channel
+from openslot.domains.messaging.connections.models import ConnectionChannel
+from openslot.domains.messaging.models import DeliveryStatus, NumberState, RefusalReason
+from openslot.domains.messaging.ports import (
     MediaRefused,
     MessageFault,
     MessageRefused,
@@ -18,7 +18,7 @@ from openslot.messaging.ports import (
     MessagesUnavailable,
     TokenRefused,
 )
-from openslot.webhooks.rules import new_secret
+from openslot.domains.webhooks.rules import new_secret
 from tests.integrations.messaging.support import LIMITS, MESSAGE, NUMBER, PHONE, SINCE, TEMPLATE, Peer
 from tests.support.clocks import MovingClock
 from tests.support.fake_server import Fault, FaultKind

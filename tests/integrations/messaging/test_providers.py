@@ -4,12 +4,12 @@ from ipaddress import ip_network
 
 import pytest
 
-from openslot.core.environment import load_settings
-from openslot.core.errors import StartupError
-from openslot.core.outbound import Outbound
-from openslot.integrations.providers import open_providers
-from openslot.messaging.connection_models import ConnectionChannel
-from openslot.messaging.models import MessageCredentials, NumberState, ProviderName
+from openslot.domains.messaging.connections.models import ConnectionChannel
+from openslot.domains.messaging.models import MessageCredentials, NumberState, ProviderName
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.outbound import Outbound
+from openslot.vendors.providers import open_providers
 from tests.integrations.messaging.support import NUMBER
 from tests.support.clocks import MovingClock
 from tests.support.fake_twilio import serving

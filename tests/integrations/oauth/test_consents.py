@@ -5,11 +5,9 @@ from uuid import uuid4
 import pytest
 import structlog
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.integrations.oauth import operations as oauth
-from openslot.integrations.oauth.models import (
+from openslot.domains.accounts.models import User
+from openslot.domains.oauth import operations as oauth
+from openslot.domains.oauth.models import (
     CallbackQuery,
     ConsentDeclined,
     ConsentIncomplete,
@@ -17,6 +15,8 @@ from openslot.integrations.oauth.models import (
     OAuthUnreachable,
     OAuthVendor,
 )
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.fake_google import FakeGoogle
 from tests.support.google_host import EMAIL, allow, in_session, read_callback

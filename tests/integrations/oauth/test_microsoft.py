@@ -10,13 +10,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.config import Settings
-from openslot.core.outbound import Outbound
-from openslot.core.work import Runtime
-from openslot.integrations.oauth import client as wire
-from openslot.integrations.oauth import operations as oauth
-from openslot.integrations.oauth.models import (
+from openslot.domains.accounts.models import User
+from openslot.domains.oauth import client as wire
+from openslot.domains.oauth import operations as oauth
+from openslot.domains.oauth.models import (
     AdminConsentNeeded,
     CallbackQuery,
     ConsentDeclined,
@@ -26,6 +23,9 @@ from openslot.integrations.oauth.models import (
     OAuthVendor,
     find_client,
 )
+from openslot.platform.core.config import Settings
+from openslot.platform.core.outbound import Outbound
+from openslot.platform.core.work import Runtime
 from tests.support.fake_server import Answer, Request, listening
 from tests.support.google_host import in_session
 

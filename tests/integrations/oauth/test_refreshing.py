@@ -6,14 +6,14 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.environment import load_settings
-from openslot.core.work import Runtime, system_clock
-from openslot.integrations.oauth import operations as oauth
-from openslot.integrations.oauth.models import ConsentNeeded, OAuthUnreachable
-from openslot.integrations.oauth.operations import GrantTokens
+from openslot.domains.accounts.models import User
+from openslot.domains.oauth import operations as oauth
+from openslot.domains.oauth.models import ConsentNeeded, OAuthUnreachable
+from openslot.domains.oauth.operations import GrantTokens
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.work import Runtime, system_clock
 from openslot.runtime import open_runtime
 from tests.support.clocks import MovingClock
 from tests.support.fake_google import FakeGoogle, Fault, FaultKind

@@ -5,9 +5,9 @@ from ipaddress import ip_network
 
 import pytest
 
-from openslot.core.outbound import Outbound
-from openslot.integrations.stripe.billing import StripeBilling
-from openslot.integrations.stripe.checkout import StripeCheckout
+from openslot.platform.core.outbound import Outbound
+from openslot.vendors.stripe.billing import StripeBilling
+from openslot.vendors.stripe.checkout import StripeCheckout
 from tests.integrations.stripe.support import open_checkout
 from tests.support.clocks import MovingClock, clock
 from tests.support.fake_stripe import Books, FakeStripe, serving

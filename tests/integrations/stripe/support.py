@@ -8,11 +8,11 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.core.outbound import Outbound
-from openslot.event_types.models import Money
-from openslot.integrations.stripe.checkout import StripeCheckout
-from openslot.payments.models import CheckoutSession, PaymentStep, RefundWanted, SessionWanted
-from openslot.payments.ports import Checkout
+from openslot.domains.event_types.models import Money
+from openslot.domains.payments.models import CheckoutSession, PaymentStep, RefundWanted, SessionWanted
+from openslot.domains.payments.ports import Checkout
+from openslot.platform.core.outbound import Outbound
+from openslot.vendors.stripe.checkout import StripeCheckout
 from tests.support.clocks import MONDAY
 from tests.support.fake_stripe import FakeStripe
 

@@ -7,14 +7,14 @@ import pytest
 import stripe
 from msgspec.structs import replace
 
-from openslot.accounts.plans import Plan
-from openslot.core.outbound import Outbound
-from openslot.event_types.models import Money
-from openslot.integrations.stripe.billing import StripeBilling
-from openslot.integrations.stripe.billing_wire import WireItems, WireSubscription, to_subscription
-from openslot.payments.models import CheckoutStatus, PaymentStep
-from openslot.payments.ports import AnswerUnreadable, Billing, CheckoutRefused, RightMissing
-from openslot.payments.subscription_models import BillingPeriod, PlanCheckoutWanted, Price, SubscriptionStatus
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.event_types.models import Money
+from openslot.domains.payments.models import CheckoutStatus, PaymentStep
+from openslot.domains.payments.ports import AnswerUnreadable, Billing, CheckoutRefused, RightMissing
+from openslot.domains.plans.models import BillingPeriod, PlanCheckoutWanted, Price, SubscriptionStatus
+from openslot.platform.core.outbound import Outbound
+from openslot.vendors.stripe.billing import StripeBilling
+from openslot.vendors.stripe.billing_wire import WireItems, WireSubscription, to_subscription
 from tests.integrations.stripe.support import PAYMENT as SUBSCRIBER
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.fake_stripe import Books, FakeStripe, Fault, FaultKind, parameters

@@ -4,15 +4,15 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.core.environment import load_settings
-from openslot.core.errors import StartupError
-from openslot.core.outbound import Outbound
-from openslot.event_types.models import Money
-from openslot.integrations.stripe.checkout import StripeCheckout
-from openslot.integrations.stripe.client import API_VERSION
-from openslot.integrations.stripe.notices import PAYMENT_EVENTS
-from openslot.payments.models import CheckoutStatus, DisputeOutcome, KeyRight, Mode, PaymentStep, RefundStatus
-from openslot.payments.ports import Checkout, CheckoutRefused, KeyRefused, RightMissing
+from openslot.domains.event_types.models import Money
+from openslot.domains.payments.models import CheckoutStatus, DisputeOutcome, KeyRight, Mode, PaymentStep, RefundStatus
+from openslot.domains.payments.ports import Checkout, CheckoutRefused, KeyRefused, RightMissing
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.outbound import Outbound
+from openslot.vendors.stripe.checkout import StripeCheckout
+from openslot.vendors.stripe.client import API_VERSION
+from openslot.vendors.stripe.notices import PAYMENT_EVENTS
 from tests.integrations.stripe.support import (
     ENDPOINT,
     EXPIRE,

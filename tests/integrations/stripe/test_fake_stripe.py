@@ -8,8 +8,8 @@ from random import Random
 import httpx2
 import pytest
 
-from openslot.payments.models import CheckoutStatus
-from openslot.payments.ports import Checkout, CheckoutRefused
+from openslot.domains.payments.models import CheckoutStatus
+from openslot.domains.payments.ports import Checkout, CheckoutRefused
 from tests.integrations.stripe.support import ENDPOINT, EXPIRE, begin
 from tests.support.clocks import MovingClock
 from tests.support.fake_stripe import Books, FakeStripe, StripeRefusal, billing

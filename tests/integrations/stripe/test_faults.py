@@ -9,11 +9,8 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.core.outbound import FailureKind, Outbound, OutboundFailed, RequestLimits
-from openslot.integrations.stripe import client
-from openslot.integrations.stripe.checkout import StripeCheckout
-from openslot.payments.models import PaymentStep
-from openslot.payments.ports import (
+from openslot.domains.payments.models import PaymentStep
+from openslot.domains.payments.ports import (
     AnswerUnreadable,
     Checkout,
     CheckoutBusy,
@@ -22,6 +19,9 @@ from openslot.payments.ports import (
     CheckoutUnavailable,
     PaymentDeclined,
 )
+from openslot.platform.core.outbound import FailureKind, Outbound, OutboundFailed, RequestLimits
+from openslot.vendors.stripe import client
+from openslot.vendors.stripe.checkout import StripeCheckout
 from tests.integrations.stripe.support import PAYMENT, REFUND, SESSION, WANTED, back, begin, open_checkout
 from tests.support.clocks import MovingClock
 from tests.support.fake_stripe import Books, FakeStripe, Fault, FaultKind

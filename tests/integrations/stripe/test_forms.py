@@ -7,9 +7,9 @@ from urllib.parse import parse_qsl
 import pytest
 from stripe._encode import _api_encode
 
-from openslot.event_types.models import Money
-from openslot.integrations.stripe.amounts import AmountNotPossible, from_stripe, to_stripe
-from openslot.integrations.stripe.forms import encode, list_pairs
+from openslot.domains.event_types.models import Money
+from openslot.vendors.stripe.amounts import AmountNotPossible, from_stripe, to_stripe
+from openslot.vendors.stripe.forms import encode, list_pairs
 from tests.support.fake_stripe.parameters import read_pairs
 
 NAMES = ["a", "metadata", "ключ", "a-b", "a b", "x&y=z", "100%", "+"]

@@ -11,10 +11,10 @@ import pytest
 import stripe
 from stripe import StripeClient
 
-from openslot.integrations.stripe.client import API_VERSION
-from openslot.integrations.stripe.notices import PAYMENT_EVENTS, read_notice, verify
-from openslot.payments.models import Mode, PaymentStep
-from openslot.payments.ports import Checkout, CheckoutRefused
+from openslot.domains.payments.models import Mode, PaymentStep
+from openslot.domains.payments.ports import Checkout, CheckoutRefused
+from openslot.vendors.stripe.client import API_VERSION
+from openslot.vendors.stripe.notices import PAYMENT_EVENTS, read_notice, verify
 from tests.integrations.stripe.support import ENDPOINT, PAYMENT, REFUND, WANTED, back, begin
 from tests.support.clocks import MONDAY
 from tests.support.fake_stripe import Books, FakeStripe, Request, billing, parameters

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from openslot.integrations.stripe.notices import NoticeRefused, read_notice
-from openslot.payments.models import Mode
+from openslot.domains.payments.models import Mode
+from openslot.vendors.stripe.notices import NoticeRefused, read_notice
 
 
 def event(object_: dict[str, Any], **changes: Any) -> bytes:

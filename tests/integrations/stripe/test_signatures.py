@@ -8,7 +8,7 @@ import pytest
 import stripe._webhook
 from stripe import SignatureVerificationError, WebhookSignature
 
-from openslot.integrations.stripe.notices import NoticeRefused, verify
+from openslot.vendors.stripe.notices import NoticeRefused, verify
 
 NOW = 1_773_644_400
 SECRET, OTHER = "whsec_first", "whsec_second"

@@ -5,9 +5,9 @@ from ipaddress import ip_network
 
 import pytest
 
-from openslot.core.outbound import Outbound
-from openslot.integrations.twilio.account import Twilio, TwilioAccount
-from openslot.messaging.models import MessageCredentials
+from openslot.domains.messaging.models import MessageCredentials
+from openslot.platform.core.outbound import Outbound
+from openslot.vendors.twilio.account import Twilio, TwilioAccount
 from tests.support.clocks import MovingClock, clock
 from tests.support.fake_twilio import FakeAccount, FakeTwilio, serving
 

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from openslot.conversations.models import Channel
-from openslot.core.outbound import Outbound
-from openslot.integrations.twilio.account import Twilio, TwilioAccount
-from openslot.messaging.connection_models import ConnectionChannel
-from openslot.messaging.models import DeliveryStatus, MessageCredentials, NumberState, RefusalReason
-from openslot.messaging.ports import AccountRefused, MessageRefused, MessagesUnavailable
+from openslot.domains.conversations.models import Channel
+from openslot.domains.messaging.connections.models import ConnectionChannel
+from openslot.domains.messaging.models import DeliveryStatus, MessageCredentials, NumberState, RefusalReason
+from openslot.domains.messaging.ports import AccountRefused, MessageRefused, MessagesUnavailable
+from openslot.platform.core.outbound import Outbound
+from openslot.vendors.twilio.account import Twilio, TwilioAccount
 from tests.integrations.messaging.support import LIMITS, MESSAGE, NUMBER, PHONE, SINCE, TEMPLATE
 from tests.support.clocks import MovingClock
 from tests.support.fake_server import Fault, FaultKind

@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 import httpx2
 import pytest
 
-from openslot.integrations.twilio.account import TwilioAccount
-from openslot.integrations.twilio.notices import read_call, read_form, read_inbound, read_status
-from openslot.integrations.twilio.signature import verify
-from openslot.messaging.models import CallProgress, DeliveryStatus, MediaRef, OptOut, later
-from openslot.messaging.ports import BadNotice
+from openslot.domains.messaging.models import CallProgress, DeliveryStatus, MediaRef, OptOut, later
+from openslot.domains.messaging.ports import BadNotice
+from openslot.vendors.twilio.account import TwilioAccount
+from openslot.vendors.twilio.notices import read_call, read_form, read_inbound, read_status
+from openslot.vendors.twilio.signature import verify
 from tests.integrations.messaging.support import MESSAGE, PHONE
 from tests.support.clocks import MovingClock
 from tests.support.fake_twilio import Delivery, FakeAccount, FakeTwilio

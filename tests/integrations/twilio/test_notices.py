@@ -5,10 +5,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-from openslot.calls.models import CallDirection
-from openslot.conversations.models import Channel
-from openslot.integrations.twilio.notices import Fields, read_call, read_form, read_inbound, read_status
-from openslot.messaging.models import (
+from openslot.domains.calls.models import CallDirection
+from openslot.domains.conversations.models import Channel
+from openslot.domains.messaging.models import (
     CallNotice,
     CallProgress,
     DeliveryStatus,
@@ -18,7 +17,8 @@ from openslot.messaging.models import (
     RefusalReason,
     StatusNotice,
 )
-from openslot.messaging.ports import BadNotice
+from openslot.domains.messaging.ports import BadNotice
+from openslot.vendors.twilio.notices import Fields, read_call, read_form, read_inbound, read_status
 
 ACCOUNT, MESSAGE, CALL = "AC" + "a" * 32, "SM" + "b" * 32, "CA" + "c" * 32
 PLACE = f"https://api.twilio.com/2010-04-01/Accounts/{ACCOUNT}"

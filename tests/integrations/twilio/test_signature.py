@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 import pytest
 from twilio.request_validator import RequestValidator
 
-from openslot.integrations.twilio.signature import FORM, MAX_BYTES, MAX_FIELDS, read_pairs, verify
-from openslot.messaging.ports import BadNotice
+from openslot.domains.messaging.ports import BadNotice
+from openslot.vendors.twilio.signature import FORM, MAX_BYTES, MAX_FIELDS, read_pairs, verify
 
 TOKEN, SECOND, FOREIGN = "1" * 32, "2" * 32, "3" * 32
 URL = "https://openslot.example/api/notices/twilio/018f/messages"

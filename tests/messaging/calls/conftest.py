@@ -2,10 +2,10 @@
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
-from openslot.messaging.models import ProviderName
+from openslot.domains.accounts.models import User
+from openslot.domains.messaging.connections.models import ConnectionChannel, MessagingConnection
+from openslot.domains.messaging.models import ProviderName
+from openslot.platform.core.work import Runtime
 from tests.messaging.calls.support import WHSEC
 from tests.support.host import clock, member, stranger, user
 from tests.support.messaging import insert_number

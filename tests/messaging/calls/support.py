@@ -7,8 +7,8 @@ from typing import Any
 import httpx2
 from standardwebhooks import Webhook
 
-from openslot.core.work import Runtime
-from openslot.messaging.connection_models import MessagingConnection
+from openslot.domains.messaging.connections.models import MessagingConnection
+from openslot.platform.core.work import Runtime
 from tests.support.messaging import ACCOUNT, NUMBER, PHONE, sid
 
 WHSEC = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

@@ -8,15 +8,15 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import SYSTEM
-from openslot.core.config import Networks, Settings
-from openslot.core.work import Runtime
-from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
-from openslot.messaging.files import RECORDINGS, TRANSCRIPTS
-from openslot.messaging.jobs import erase
-from openslot.messaging.models import ProviderName
-from openslot.web.dashboard.calls import read_range
+from openslot.domains.accounts.models import User
+from openslot.domains.messaging.connections.models import ConnectionChannel, MessagingConnection
+from openslot.domains.messaging.files import RECORDINGS, TRANSCRIPTS
+from openslot.domains.messaging.jobs import erase
+from openslot.domains.messaging.models import ProviderName
+from openslot.doors.web.dashboard.calls import read_range
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.work import Runtime
 from tests.messaging.calls.support import tell, write_call
 from tests.support.fake_gateway import FakeGateway, serving
 from tests.support.fake_server import Fault, FaultKind

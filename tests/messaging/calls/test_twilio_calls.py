@@ -7,17 +7,17 @@ from random import Random
 import httpx2
 import pytest
 
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Role, User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.work import Runtime, Work
-from openslot.integrations.twilio.notices import read_call
-from openslot.messaging import calls
-from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
-from openslot.messaging.jobs import tidy
-from openslot.messaging.models import RecordingNotice
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Role, User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.messaging.calls import operations as calls
+from openslot.domains.messaging.connections.models import ConnectionChannel, MessagingConnection
+from openslot.domains.messaging.jobs import tidy
+from openslot.domains.messaging.models import RecordingNotice
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.work import Runtime, Work
+from openslot.vendors.twilio.notices import read_call
 from tests.messaging.calls.support import call_form, read_calls, recording_form
 from tests.support.clocks import MovingClock
 from tests.support.messaging import ACCOUNT, NUMBER, PHONE, insert_number, notify, sid

@@ -9,13 +9,13 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.integrations.gateway.notices import MAX_BYTES
-from openslot.messaging import connection_store
-from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
-from openslot.messaging.models import ProviderName
-from openslot.webhooks.rules import new_secret
+from openslot.domains.accounts.models import User
+from openslot.domains.messaging.connections import store as connection_store
+from openslot.domains.messaging.connections.models import ConnectionChannel, MessagingConnection
+from openslot.domains.messaging.models import ProviderName
+from openslot.domains.webhooks.rules import new_secret
+from openslot.platform.core.work import Runtime
+from openslot.vendors.gateway.notices import MAX_BYTES
 from tests.messaging.calls.support import WHSEC, read_calls, tell, write_call
 from tests.support.clocks import MovingClock
 from tests.support.messaging import NUMBER, PHONE, insert_number

@@ -6,14 +6,14 @@ from ipaddress import ip_network
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Organization, Role, User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Networks, Settings
-from openslot.core.work import Runtime
-from openslot.messaging.connection_models import MessagingConnection
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Organization, Role, User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.messaging.connections.models import MessagingConnection
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.fake_twilio import FakeAccount, FakeTwilio, serving
 from tests.support.messaging import insert_number

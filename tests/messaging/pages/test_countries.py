@@ -5,15 +5,15 @@ import asyncio
 import httpx2
 import pytest
 
-from openslot.accounts.models import Organization, User
-from openslot.allowances.models import Allowance, CauseKind, Cost, CostCause
-from openslot.allowances.operations import list_refusals, note_refused
-from openslot.allowances.rules import DAY
-from openslot.core.actor import SYSTEM
-from openslot.core.countries import EVERY, is_allowed, read_countries, write_countries
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
+from openslot.domains.accounts.models import Organization, User
+from openslot.domains.allowances.models import Allowance, CauseKind, Cost, CostCause
+from openslot.domains.allowances.operations import list_refusals, note_refused
+from openslot.domains.allowances.rules import DAY
+from openslot.domains.messaging.connections.models import ConnectionChannel, MessagingConnection
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.countries import EVERY, is_allowed, read_countries, write_countries
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
 from tests.messaging.pages.conftest import NUMBER
 from tests.support.command_line import Run
 from tests.support.fake_twilio import FakeAccount

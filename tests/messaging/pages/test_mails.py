@@ -2,14 +2,14 @@
 
 import pytest
 
-from openslot.accounts.models import Organization, User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.i18n.languages import ENGLISH, LANGUAGES, Language
-from openslot.i18n.localization import get_catalog
-from openslot.messaging.connecting import check_connection
-from openslot.messaging.connection_models import MessagingConnection
-from openslot.messaging.connection_store import get
+from openslot.domains.accounts.models import Organization, User
+from openslot.domains.messaging.connections.models import MessagingConnection
+from openslot.domains.messaging.connections.operations import check_connection
+from openslot.domains.messaging.connections.store import get
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n.languages import ENGLISH, LANGUAGES, Language
+from openslot.platform.i18n.localization import get_catalog
 from tests.integrations.mail.conftest import messages, part
 from tests.messaging.pages.conftest import NUMBER
 from tests.support.clocks import MovingClock

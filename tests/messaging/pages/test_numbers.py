@@ -5,12 +5,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.accounts.models import Organization, User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.flags.switches import stop_messaging
-from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection, OptOutSource
-from openslot.messaging.store import opt_out
+from openslot.domains.accounts.models import Organization, User
+from openslot.domains.messaging.connections.models import ConnectionChannel, MessagingConnection, OptOutSource
+from openslot.domains.messaging.store import opt_out
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
+from openslot.platform.flags.switches.operations import stop_messaging
 from tests.messaging.pages.conftest import NUMBER
 from tests.support.fake_twilio import FakeAccount, FakeTwilio
 from tests.support.forms import NOBODY

@@ -4,11 +4,11 @@ import json
 
 import httpx2
 
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Organization, Role, User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.messaging.connection_models import ConnectionChannel
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Organization, Role, User
+from openslot.domains.messaging.connections.models import ConnectionChannel
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.messaging.pages.conftest import NUMBER
 from tests.support.fake_twilio import FakeAccount
 from tests.support.messaging import NUMBER as NUMBERED

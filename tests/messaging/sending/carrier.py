@@ -3,9 +3,8 @@
 from collections.abc import Awaitable, Callable, Collection
 from datetime import datetime
 
-from openslot.conversations.models import Channel
-from openslot.core.outbound import Outbound
-from openslot.messaging.models import (
+from openslot.domains.conversations.models import Channel
+from openslot.domains.messaging.models import (
     AccountCheck,
     DeliveryStatus,
     Media,
@@ -16,7 +15,8 @@ from openslot.messaging.models import (
     ProviderName,
     SentMessage,
 )
-from openslot.messaging.ports import MessageFault
+from openslot.domains.messaging.ports import MessageFault
+from openslot.platform.core.outbound import Outbound
 
 
 class Carrier:

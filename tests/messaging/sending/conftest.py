@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.bookings.models import Booking
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.messaging import connection_store
-from openslot.messaging.connection_models import ConnectionChannel, MessagingConnection
-from openslot.messaging.ports import MessageProviders
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.models import Booking
+from openslot.domains.messaging.connections import store as connection_store
+from openslot.domains.messaging.connections.models import ConnectionChannel, MessagingConnection
+from openslot.domains.messaging.ports import MessageProviders
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.messaging.sending.carrier import Carrier
 from tests.messaging.sending.support import remind

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
-from openslot.core.config import Networks, Settings
-from openslot.messaging import sending
+from openslot.domains.messaging import sending
+from openslot.platform.core.config import Networks, Settings
 from tests.support.worker_process import work
 
 

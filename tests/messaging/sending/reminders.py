@@ -5,16 +5,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.bookings.models import ConsentSource, MessageConsent
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
-from openslot.i18n import recall
-from openslot.messaging.connection_models import MessagingConnection
-from openslot.reminders import operations as reminders
-from openslot.reminders.models import ReminderChannel, ReminderEntry, ReminderMoment
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.models import ConsentSource, MessageConsent
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.domains.messaging.connections.models import MessagingConnection
+from openslot.domains.reminders import operations as reminders
+from openslot.domains.reminders.models import ReminderChannel, ReminderEntry, ReminderMoment
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n import recall
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.effects import work_off
 

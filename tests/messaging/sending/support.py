@@ -5,15 +5,15 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.bookings.models import Booking, BookingRef
-from openslot.conversations.models import Channel, MessageDirection
-from openslot.conversations.operations import record_message
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.work import Runtime
-from openslot.messaging import inbound, sending
-from openslot.messaging.connection_models import MessagingConnection
-from openslot.messaging.models import InboundMessage
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.models import Booking, BookingRef
+from openslot.domains.conversations.models import Channel, MessageDirection
+from openslot.domains.conversations.operations import record_message
+from openslot.domains.messaging import inbound, sending
+from openslot.domains.messaging.connections.models import MessagingConnection
+from openslot.domains.messaging.models import InboundMessage
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.messaging import write_reminder

@@ -6,15 +6,15 @@ from collections.abc import Awaitable, Callable
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.bookings.errors import BookingAlreadyCancelled
-from openslot.bookings.links import manage_token
-from openslot.bookings.models import Booking, BookingRef
-from openslot.bookings.operations import get_for_change
-from openslot.core.actor import OPERATOR, EffectAttempt
-from openslot.core.work import Runtime
-from openslot.messaging import connecting
-from openslot.messaging.connection_models import MessagingConnection
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.errors import BookingAlreadyCancelled
+from openslot.domains.bookings.links import manage_token
+from openslot.domains.bookings.models import Booking, BookingRef
+from openslot.domains.bookings.operations import get_for_change
+from openslot.domains.messaging.connections import operations as connecting
+from openslot.domains.messaging.connections.models import MessagingConnection
+from openslot.platform.core.actor import OPERATOR, EffectAttempt
+from openslot.platform.core.work import Runtime
 from tests.messaging.sending.carrier import Carrier
 from tests.messaging.sending.support import status_of, tell
 from tests.support.clocks import MovingClock

@@ -5,16 +5,17 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.bookings.links import manage_token, manage_url
-from openslot.bookings.models import Booking, BookingRef
-from openslot.core.actor import OPERATOR
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.flags.switches import resume_messaging, stop_messaging
-from openslot.messaging import answers, connection_store, store
-from openslot.messaging.connection_models import MessagingConnection, OptOutSource
-from openslot.messaging.models import MediaRef, OptOut
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.links import manage_token, manage_url
+from openslot.domains.bookings.models import Booking, BookingRef
+from openslot.domains.messaging import answers, store
+from openslot.domains.messaging.connections import store as connection_store
+from openslot.domains.messaging.connections.models import MessagingConnection, OptOutSource
+from openslot.domains.messaging.models import MediaRef, OptOut
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
+from openslot.platform.flags.switches.operations import resume_messaging, stop_messaging
 from tests.hostile.support import find_in_dump
 from tests.messaging.sending.carrier import Carrier
 from tests.messaging.sending.support import PHONE, remind, status_of, tell

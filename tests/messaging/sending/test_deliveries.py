@@ -5,12 +5,19 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.jobs.periodic import run_job
-from openslot.messaging import connection_store, jobs
-from openslot.messaging.models import DeliveryStatus, RefusalReason, SentMessage
-from openslot.messaging.ports import MessageFault, MessageRefused, MessagesBusy, MessagesUnavailable, TokenRefused
+from openslot.domains.accounts.models import User
+from openslot.domains.messaging import jobs
+from openslot.domains.messaging.connections import store as connection_store
+from openslot.domains.messaging.models import DeliveryStatus, RefusalReason, SentMessage
+from openslot.domains.messaging.ports import (
+    MessageFault,
+    MessageRefused,
+    MessagesBusy,
+    MessagesUnavailable,
+    TokenRefused,
+)
+from openslot.platform.core.work import Runtime
+from openslot.platform.jobs.periodic import run_job
 from tests.messaging.sending.carrier import Carrier
 from tests.messaging.sending.support import PHONE, Numbers, hear, read, reply
 from tests.support.clocks import MovingClock

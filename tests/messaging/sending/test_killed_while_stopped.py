@@ -6,15 +6,15 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Clock, Runtime, system_clock
-from openslot.flags import switches
-from openslot.flags.models import OutgoingChannel
-from openslot.messaging import store
-from openslot.messaging.connection_models import MessagingConnection, OptOutSource
-from openslot.people import operations as people
+from openslot.domains.accounts.models import User
+from openslot.domains.messaging import store
+from openslot.domains.messaging.connections.models import MessagingConnection, OptOutSource
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Clock, Runtime, system_clock
+from openslot.platform.flags.models import OutgoingChannel
+from openslot.platform.flags.switches import operations as switches
 from openslot.runtime import open_runtime
 from tests.messaging.sending import message_worker
 from tests.messaging.sending.support import hear, reply

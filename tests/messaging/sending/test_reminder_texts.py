@@ -6,20 +6,20 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.conversations.models import Channel, MessageDirection
-from openslot.conversations.operations import record_message
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.locations import WantedLocation
-from openslot.event_types.models import Location, LocationAsks, LocationKind
-from openslot.event_types.rules import edition_of
-from openslot.messaging import connection_store
-from openslot.messaging.models import OutboundMessage
-from openslot.reminders import operations as reminders
-from openslot.reminders.models import Audience
+from openslot.domains.accounts.models import User
+from openslot.domains.conversations.models import Channel, MessageDirection
+from openslot.domains.conversations.operations import record_message
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.locations import WantedLocation
+from openslot.domains.event_types.models import Location, LocationAsks, LocationKind
+from openslot.domains.event_types.rules import edition_of
+from openslot.domains.messaging.connections import store as connection_store
+from openslot.domains.messaging.models import OutboundMessage
+from openslot.domains.reminders import operations as reminders
+from openslot.domains.reminders.models import Audience
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
 from tests.messaging.sending.carrier import Carrier
 from tests.messaging.sending.reminders import (
     AGREED,

@@ -5,21 +5,22 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef
-from openslot.conversations.models import Channel
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.work import Runtime
-from openslot.flags import switches
-from openslot.messaging import connection_store, store
-from openslot.messaging.connection_models import OptOutSource
-from openslot.messaging.models import DropReason, RefusalReason
-from openslot.messaging.ports import MessageRefused, MessagesUnavailable
-from openslot.messaging.words import REFUSALS
-from openslot.reminders import operations as reminders
-from openslot.timeline import operations as timeline
-from openslot.web.dashboard.rows import describe_step
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Booking, BookingRef
+from openslot.domains.conversations.models import Channel
+from openslot.domains.messaging import store
+from openslot.domains.messaging.connections import store as connection_store
+from openslot.domains.messaging.connections.models import OptOutSource
+from openslot.domains.messaging.models import DropReason, RefusalReason
+from openslot.domains.messaging.ports import MessageRefused, MessagesUnavailable
+from openslot.domains.messaging.words import REFUSALS
+from openslot.domains.reminders import operations as reminders
+from openslot.domains.timeline import operations as timeline
+from openslot.doors.web.dashboard.rows import describe_step
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.work import Runtime
+from openslot.platform.flags.switches import operations as switches
 from tests.messaging.sending.carrier import Carrier
 from tests.messaging.sending.reminders import (
     AGREED,

@@ -7,22 +7,23 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Role, User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.conversations import outbox
-from openslot.conversations.models import Channel, ChannelNotConnected, ConversationNotFound
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.flags import switches
-from openslot.messaging import connection_store, sending, store
-from openslot.messaging.connection_models import OptOutSource
-from openslot.messaging.errors import MessageLimitReached, RecipientOptedOut, WhatsAppWindowClosed
-from openslot.messaging.models import RefusalReason
-from openslot.messaging.ports import MessageRefused, MessagesBusy, MessagesUnavailable, TokenRefused
-from openslot.people import operations as people
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Role, User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.conversations.models import Channel, ChannelNotConnected, ConversationNotFound
+from openslot.domains.conversations.outbox import operations as outbox
+from openslot.domains.messaging import sending, store
+from openslot.domains.messaging.connections import store as connection_store
+from openslot.domains.messaging.connections.models import OptOutSource
+from openslot.domains.messaging.errors import MessageLimitReached, RecipientOptedOut, WhatsAppWindowClosed
+from openslot.domains.messaging.models import RefusalReason
+from openslot.domains.messaging.ports import MessageRefused, MessagesBusy, MessagesUnavailable, TokenRefused
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
+from openslot.platform.flags.switches import operations as switches
 from tests.messaging.sending.carrier import Carrier
 from tests.messaging.sending.support import PHONE, Numbers, hear, pass_time, read, reply
 from tests.support.clocks import MovingClock

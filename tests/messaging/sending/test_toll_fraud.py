@@ -6,23 +6,23 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.members import add_member
-from openslot.accounts.models import User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.allowances.errors import AllowanceUsed
-from openslot.allowances.models import CauseKind, Cost, RefusedCost
-from openslot.allowances.operations import CLIENT_ADDRESS, REFUSED, list_refusals
-from openslot.availability.models import BySlug
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingWanted, ConsentSource, Invitee, MessageConsent
-from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
-from openslot.core.countries import EVERY
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.messaging.errors import MessageLimitReached
-from openslot.messaging.models import DropReason
-from openslot.messaging.words import REFUSALS
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.allowances.errors import AllowanceUsed
+from openslot.domains.allowances.models import CauseKind, Cost, RefusedCost
+from openslot.domains.allowances.operations import CLIENT_ADDRESS, REFUSED, list_refusals
+from openslot.domains.availability.models import BySlug
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingWanted, ConsentSource, Invitee, MessageConsent
+from openslot.domains.messaging.errors import MessageLimitReached
+from openslot.domains.messaging.models import DropReason
+from openslot.domains.messaging.words import REFUSALS
+from openslot.platform.core.actor import OPERATOR, PUBLIC, SYSTEM
+from openslot.platform.core.countries import EVERY
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
 from tests.messaging.sending.carrier import Carrier
 from tests.messaging.sending.reminders import WEDNESDAY, choose, dropped, until
 from tests.messaging.sending.support import hear, reply

@@ -3,12 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts import organizations
-from openslot.accounts.models import Organization, User, UserWanted
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.accounts.models import Organization, User, UserWanted
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.payments.plans.support import Story
 from tests.support.clocks import MovingClock, clock
 from tests.support.fake_stripe import Books, FakeStripe, billing

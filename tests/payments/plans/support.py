@@ -2,15 +2,15 @@
 
 from datetime import datetime
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import User
-from openslot.accounts.plans import Plan
-from openslot.core.actor import SYSTEM
-from openslot.core.work import Runtime
-from openslot.payments import subscriptions
-from openslot.payments.subscription_jobs import read_plans
-from openslot.payments.subscription_models import Subscriber
-from openslot.payments.subscriptions import PlanOwner
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.plans import operations as subscriptions
+from openslot.domains.plans.jobs import read_plans
+from openslot.domains.plans.models import Subscriber
+from openslot.domains.plans.operations import PlanOwner
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.fake_stripe import Books, FakeStripe, billing

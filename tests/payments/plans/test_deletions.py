@@ -1,15 +1,15 @@
 """Who is deleted is charged no more, whatever Stripe does at that moment."""
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import Organization, User
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.work import Runtime
-from openslot.payments import subscriptions
-from openslot.payments.subscription_jobs import read_plans
-from openslot.payments.subscriptions import PlanOwner
-from openslot.people import deletions, organization_deletions
-from openslot.people.deletions import advance_deletions
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import Organization, User
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.people import deletions, organization_deletions
+from openslot.domains.people.deletions import advance_deletions
+from openslot.domains.plans import operations as subscriptions
+from openslot.domains.plans.jobs import read_plans
+from openslot.domains.plans.operations import PlanOwner
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.work import Runtime
 from tests.jobs.support import list_failed
 from tests.payments.plans.support import Story
 from tests.support.effects import work_off

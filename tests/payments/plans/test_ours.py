@@ -1,11 +1,11 @@
 """Whose subscriptions count: those of people who are there, bought here, also by a deleted customer."""
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import User
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.payments.plans.support import Story
 from tests.support.effects import work_off
 from tests.support.fake_stripe import billing

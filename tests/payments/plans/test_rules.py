@@ -9,16 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from openslot.accounts.plans import Plan, running
-from openslot.payments.models import CheckoutStatus, Mode
-from openslot.payments.subscription_models import (
-    PlanCheckout,
-    PlanPrices,
-    Subscriber,
-    Subscription,
-    SubscriptionStatus,
-)
-from openslot.payments.subscription_rules import choose, decide, find_grant
+from openslot.domains.accounts.plans import Plan, running
+from openslot.domains.payments.models import CheckoutStatus, Mode
+from openslot.domains.plans.models import PlanCheckout, PlanPrices, Subscriber, Subscription, SubscriptionStatus
+from openslot.domains.plans.rules import choose, decide, find_grant
 from tests.support.clocks import MONDAY
 
 DAY = timedelta(days=1)

@@ -5,16 +5,16 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import User
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.work import Runtime
-from openslot.integrations.stripe.billing import StripeBilling
-from openslot.payments import subscriptions
-from openslot.payments.errors import AlreadySubscribed, BillingUnavailable, PlanNotSold, PlanSetByAdministrator
-from openslot.payments.subscription_jobs import read_plans
-from openslot.payments.subscription_models import Subscription, SubscriptionStatus
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.payments.errors import AlreadySubscribed, BillingUnavailable, PlanNotSold, PlanSetByAdministrator
+from openslot.domains.plans import operations as subscriptions
+from openslot.domains.plans.jobs import read_plans
+from openslot.domains.plans.models import Subscription, SubscriptionStatus
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.work import Runtime
+from openslot.vendors.stripe.billing import StripeBilling
 from tests.jobs.support import list_failed
 from tests.payments.plans.support import Story
 from tests.support.fake_stripe import Fault, FaultKind, billing, pages

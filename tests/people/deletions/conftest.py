@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import SYSTEM, Actor, ActorKind
-from openslot.core.work import Runtime
-from openslot.people.deletions import advance_deletions, delete_account
+from openslot.domains.accounts.models import User
+from openslot.domains.people.deletions import advance_deletions, delete_account
+from openslot.platform.core.actor import SYSTEM, Actor, ActorKind
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.host import book, clock, member, settings, stranger, user

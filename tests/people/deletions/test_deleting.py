@@ -6,30 +6,30 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.access import operations as access
-from openslot.accounts import members
-from openslot.accounts import operations as accounts
-from openslot.accounts.errors import (
+from openslot.domains.access import operations as access
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.errors import (
     AccountDeletionPending,
     AccountManagedByOrganization,
     AccountOwnsOrganization,
     LastAdministratorRequired,
     UsernameAlreadyExists,
 )
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Role, User, UserSettings, UserWanted
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.errors import NotFound
-from openslot.core.work import Runtime
-from openslot.integrations.mail import operations as mail
-from openslot.people import deletions
-from openslot.people import operations as people
-from openslot.people.deletions import EFFECTS_FINISH_WITHIN
-from openslot.people.models import DeletionState
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Role, User, UserSettings, UserWanted
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.mail import operations as mail
+from openslot.domains.people import deletions
+from openslot.domains.people import operations as people
+from openslot.domains.people.deletions import EFFECTS_FINISH_WITHIN
+from openslot.domains.people.models import DeletionState
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.errors import NotFound
+from openslot.platform.core.work import Runtime
 from tests.people.deletions.conftest import Delete, advance, find_state, is_there, settle
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off

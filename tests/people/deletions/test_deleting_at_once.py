@@ -5,16 +5,16 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.access import operations as access
-from openslot.access.errors import InvalidCredentials
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import User
-from openslot.availability.models import BySlug
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.errors import NotFound
-from openslot.core.work import Runtime
+from openslot.domains.access import operations as access
+from openslot.domains.access.errors import InvalidCredentials
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import BySlug
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingWanted, Invitee
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.errors import NotFound
+from openslot.platform.core.work import Runtime
 from tests.people.deletions.conftest import Delete, advance, is_there, settle
 from tests.support.clocks import MovingClock
 from tests.support.host import TEN, Book

@@ -7,19 +7,19 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts import members
-from openslot.accounts.models import User
-from openslot.accounts.organizations import add_domain, add_organization
-from openslot.accounts.plans import Plan
-from openslot.bookings.models import Booking
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime, Work
-from openslot.event_types import operations as event_types
-from openslot.people import deletions, departures, store, team_leavers
-from openslot.people import operations as people
-from openslot.people.models import LeaverCounts
-from openslot.teams import operations as teams
-from openslot.web.organization.member import preview_leaving
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations.operations import add_domain, add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.bookings.models import Booking
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.people import deletions, departures, store, team_leavers
+from openslot.domains.people import operations as people
+from openslot.domains.people.models import LeaverCounts
+from openslot.domains.teams import operations as teams
+from openslot.doors.web.organization.member import preview_leaving
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime, Work
 from tests.support.clocks import MONDAY
 from tests.support.teams import HostedTeam, book_team, offer, open_team
 

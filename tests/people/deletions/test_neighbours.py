@@ -7,12 +7,12 @@ from functools import partial
 import httpx2
 import pytest
 
-from openslot.accounts.errors import AccountDeletionPending
-from openslot.accounts.models import User
-from openslot.agents.audit import verify
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.accounts.errors import AccountDeletionPending
+from openslot.domains.accounts.models import User
+from openslot.domains.people import operations as people
+from openslot.doors.agents.audit.operations import verify
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.integrations.calendars.conftest import Connect, connect, radicale, work_calendar
 from tests.people.deletions.conftest import Delete, advance, find_state, is_there, settle
 from tests.support.agent import TestAgent, make_key

@@ -2,9 +2,9 @@
 
 import pytest
 
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.people import deletions
+from openslot.domains.people import deletions
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.teams import book_alone, book_team, list_hosts, offer, open_team
 

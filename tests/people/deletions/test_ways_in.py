@@ -4,15 +4,16 @@ import asyncio
 
 import httpx2
 
-from openslot.access import address_changes, resets
-from openslot.access import operations as access
-from openslot.accounts.models import User
-from openslot.bookings.links import manage_token
-from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
-from openslot.core.errors import Refusal
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import booking_events
+from openslot.domains.access import address_changes
+from openslot.domains.access import operations as access
+from openslot.domains.access.resets import operations as resets
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.links import manage_token
+from openslot.domains.calendars import booking_events
+from openslot.platform.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.people.deletions.conftest import Delete, advance, settle
 from tests.support.clocks import MovingClock
 from tests.support.host import ELEVEN, TEN, Book

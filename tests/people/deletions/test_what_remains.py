@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.allowances.operations import ALLOWANCE_JOBS
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import UNAVAILABLE
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.exports import operations as exports
-from openslot.i18n import keep
-from openslot.jobs.periodic import run_job
-from openslot.people import operations as people
-from openslot.people.deletions import REMAINS
+from openslot.domains.accounts.models import User
+from openslot.domains.allowances.operations import ALLOWANCE_JOBS
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import UNAVAILABLE
+from openslot.domains.exports import operations as exports
+from openslot.domains.people import operations as people
+from openslot.domains.people.deletions import REMAINS
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n import keep
+from openslot.platform.jobs.periodic import run_job
 from tests.people.deletions.conftest import Delete, find_state, is_there, settle
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from dateutil.rrule import rrulestr
 
-from openslot.core.work import Clock
+from openslot.platform.core.work import Clock
 from tests.support.fake_google.errors import GoogleRefusal
 
 TOKENS_LAST = timedelta(days=20)

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from msgspec import Struct
 
-from openslot.core.work import Clock
+from openslot.platform.core.work import Clock
 from tests.support.fake_server import Answer, Request
 
 CLIENT_ID, CLIENT_SECRET = "openslot-tests.apps.googleusercontent.com", "GOCSPX-the client's secret"

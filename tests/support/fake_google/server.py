@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from msgspec.structs import replace
 
-from openslot.core.config import Settings
-from openslot.core.work import Clock
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Clock
 from tests.support.fake_google import discovery
 from tests.support.fake_google.account import GoogleAccount, GoogleCalendar
 from tests.support.fake_google.consents import CLIENT_ID, CLIENT_SECRET, Access, Consents

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from openslot.core.work import Clock
+from openslot.platform.core.work import Clock
 from tests.support.fake_hubspot.shapes import HubSpotRefusal, invalid, refuse_values
 
 READ, WRITE = "crm.objects.contacts.read", "crm.objects.contacts.write"

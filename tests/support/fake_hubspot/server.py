@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from msgspec.structs import replace
 
-from openslot.core.config import Settings
-from openslot.core.work import Clock
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Clock
 from tests.support.fake_hubspot import portal as portals
 from tests.support.fake_hubspot.portal import Portal, Record
 from tests.support.fake_hubspot.shapes import HubSpotRefusal, read, read_property, write

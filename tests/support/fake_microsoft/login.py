@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from msgspec import Struct
 
-from openslot.core.work import Clock
+from openslot.platform.core.work import Clock
 from tests.support.fake_server import Answer, Request
 
 CLIENT_ID, CLIENT_SECRET = "5c1f8b5e-7d0c-4b0e-9f43-6a2f0c8e7a11", "8Q8~the.client's-secret"

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from openslot.core.work import Clock
+from openslot.platform.core.work import Clock
 from tests.support.fake_microsoft.errors import GraphRefusal, Preferences, bad_request, not_found
 from tests.support.fake_microsoft.events import (
     BLOB,

@@ -9,8 +9,8 @@ from urllib.parse import unquote, urlencode, urlsplit
 
 from msgspec.structs import replace
 
-from openslot.core.config import Settings
-from openslot.core.work import Clock
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Clock
 from tests.support.fake_microsoft.delta import Deltas, read_window
 from tests.support.fake_microsoft.errors import (
     GraphRefusal,

@@ -12,7 +12,7 @@ import httpx2
 import msgspec
 from msgspec import Struct
 
-from openslot.core.work import Clock
+from openslot.platform.core.work import Clock
 from tests.support.fake_microsoft.errors import GraphRefusal, Preferences, bad_request
 from tests.support.fake_microsoft.events import read_moment
 from tests.support.fake_microsoft.mailbox import Change, Mailbox

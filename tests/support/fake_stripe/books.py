@@ -7,7 +7,7 @@ from typing import Any
 import stripe
 from stripe.checkout import Session
 
-from openslot.core.work import Clock
+from openslot.platform.core.work import Clock
 from tests.support.fake_stripe.errors import StripeRefusal, missing
 from tests.support.fake_stripe.objects import make
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-from openslot.core.work import Clock
+from openslot.platform.core.work import Clock
 from tests.support.fake_server import Answer, Fault, FaultKind, Request, listening
 from tests.support.fake_stripe import pages
 from tests.support.fake_stripe.api import Api, Call, Key, create_endpoint, write

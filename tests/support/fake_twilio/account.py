@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from openslot.core.work import Clock
+from openslot.platform.core.work import Clock
 from tests.support.fake_twilio.errors import TwilioRefusal
 
 SENT_AFTER = timedelta(seconds=1)

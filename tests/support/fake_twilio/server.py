@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from openslot.core.work import Clock
+from openslot.platform.core.work import Clock
 from tests.support.fake_server import Answer, Fault, FaultKind, Request, fail, listening
 from tests.support.fake_twilio import api
 from tests.support.fake_twilio.account import FakeAccount

@@ -13,7 +13,7 @@ import msgspec
 ROOT = Path(__file__).parents[3]
 PACKAGE, TESTS = f"{ROOT / 'openslot'}{os.sep}", f"{ROOT / 'tests'}{os.sep}"
 # It passes on what others say.
-POOL = f"{PACKAGE}core{os.sep}db.py"
+POOL = f"{PACKAGE}platform{os.sep}core{os.sep}db.py"
 
 TO = os.environ.get("RECORD_STATEMENTS_TO")
 connect = asyncpg.connect

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
-from openslot.accounts.models import User, UserWanted
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.agent import TestAgent, make_key
 from tests.support.host import ZONE, book, clock, open_session, settings, stranger, user
 from tests.support.live import connect

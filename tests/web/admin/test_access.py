@@ -4,14 +4,14 @@ import re
 
 import httpx2
 
-from openslot.accounts import organizations
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Role, User
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.routing import collect, find_declaration
-from openslot.web.navigation import PLACES
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Role, User
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.plans import Plan
+from openslot.doors.web.shared.navigation import PLACES
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
+from openslot.platform.routing import collect, find_declaration
 from tests.support.host import open_session
 
 NOBODY = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"
@@ -83,7 +83,7 @@ LINES = [line.split() for line in MATRIX.strip().splitlines()]
 
 def routes() -> list[tuple[str, str]]:
     """List every page and form of the administration, as it is declared."""
-    declared = [find_declaration(handler) for handler in collect("openslot.web.admin")]
+    declared = [find_declaration(handler) for handler in collect("openslot.doors.web.admin")]
     return [(each.method, str(each.path)) for each in declared if each is not None]
 
 

@@ -5,9 +5,9 @@ import re
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.agents import budget
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.doors.agents import budget
+from openslot.platform.core.work import Runtime
 from tests.support.agent import TestAgent
 from tests.support.live import connect
 from tests.support.page import read_page

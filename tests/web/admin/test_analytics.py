@@ -5,9 +5,9 @@ import re
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.analytics.funnel import count_visit
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.analytics.funnel import count_visit
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.host import TWELVE, Book, fail, listen

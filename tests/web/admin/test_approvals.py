@@ -5,9 +5,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.bookings.models import Booking, Status
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.models import Booking, Status
+from openslot.platform.core.work import Runtime
 from tests.support.agent import TestAgent, make_key
 from tests.support.clocks import MovingClock
 from tests.support.host import TWELVE, Book

@@ -6,8 +6,8 @@ from io import StringIO
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.support.agent import TestAgent
 from tests.support.page import read_page
 

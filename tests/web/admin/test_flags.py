@@ -3,8 +3,8 @@
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.support.page import read_page
 
 FLAG = "/admin/flags/booking_holds"

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.host import Book, fail, listen
 from tests.support.page import read_page

@@ -6,13 +6,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.accounts import organizations
-from openslot.accounts.models import User
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.routing import collect, find_declaration
-from openslot.web.organization.log import PLATFORM_ACTIONS
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.plans import Plan
+from openslot.doors.web.organization.log import PLATFORM_ACTIONS
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
+from openslot.platform.routing import collect, find_declaration
 from tests.support.agent import TestAgent
 from tests.support.clocks import MovingClock
 from tests.support.host import TWELVE, Book, fail, listen
@@ -123,7 +123,9 @@ async def test_every_form_leaves_a_line_that_says_who_and_what(
     forms: dict[str, tuple[str, dict[str, Any], str]],
 ) -> None:
     declared = {
-        each.path for each in map(find_declaration, collect("openslot.web.admin")) if each and each.method == "POST"
+        each.path
+        for each in map(find_declaration, collect("openslot.doors.web.admin"))
+        if each and each.method == "POST"
     }
     assert declared - READING == set(forms)
     for path, (address, fields, action) in forms.items():

@@ -6,7 +6,7 @@ from email import message_from_bytes
 import httpx2
 import pytest
 
-from openslot.core.work import Runtime
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.host import TWELVE, Book

@@ -3,9 +3,9 @@
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.support.page import read_page
 from tests.support.switches import stop
 

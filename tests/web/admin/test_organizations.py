@@ -3,12 +3,12 @@
 import httpx2
 import pytest
 
-from openslot.accounts import organizations
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Organization, Role, User
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Organization, Role, User
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.plans import Plan
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.page import read_page
 
 

@@ -4,13 +4,13 @@ from contextlib import nullcontext
 
 import httpx2
 
-from openslot.accounts import organizations
-from openslot.accounts.models import User
-from openslot.accounts.plans import Plan
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.plans import Plan
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.agent import TestAgent
 from tests.support.host import Book, open_session
 from tests.support.live import connect, serving

@@ -8,13 +8,13 @@ from urllib.parse import quote
 import httpx2
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.backups.create import backups_directory
-from openslot.core.config import SECRET, Settings
-from openslot.core.dollars import DollarsByName
-from openslot.core.smtp import SmtpUrl
-from openslot.core.work import Runtime
-from openslot.web.admin.system import MASK, list_settings
+from openslot.domains.accounts.models import User
+from openslot.doors.web.admin.system import MASK, list_settings
+from openslot.platform.backups.create import backups_directory
+from openslot.platform.core.config import SECRET, Settings
+from openslot.platform.core.dollars import DollarsByName
+from openslot.platform.core.smtp import SmtpUrl
+from openslot.platform.core.work import Runtime
 
 
 def test_settings_are_shown_as_an_operator_writes_them_and_secrets_are_not(settings: Settings) -> None:

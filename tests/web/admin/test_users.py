@@ -4,8 +4,8 @@ import re
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.support.host import TWELVE, Book, open_session
 from tests.support.live import connect
 from tests.support.page import read_page

@@ -8,10 +8,10 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.core.config import Networks, Settings
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.work import Runtime
 from tests.support.agent import TestAgent, make_key
 from tests.support.clocks import MovingClock
 from tests.support.host import Book, book, clock, member, stranger, user

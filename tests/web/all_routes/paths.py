@@ -7,10 +7,10 @@ from functools import cache
 from msgspec import Struct
 from msgspec.structs import fields
 
-from openslot.http.doors import get_user
-from openslot.http.handlers import read_handler
+from openslot.doors.http.doors import get_user
+from openslot.doors.http.handlers import read_handler
+from openslot.platform.routing import find_declaration
 from openslot.routes import PAGES
-from openslot.routing import find_declaration
 
 
 class WebRoute(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 import asyncpg
 
-from openslot.core.work import Runtime
+from openslot.platform.core.work import Runtime
 
 COLUMNS = """
 select c.relname as name, a.attname as column, format_type(a.atttypid, null) as type

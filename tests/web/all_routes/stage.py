@@ -4,27 +4,27 @@ from collections.abc import Mapping
 from datetime import timedelta
 from uuid import UUID
 
-from openslot.access import operations as access
-from openslot.access.address_changes import change_token
-from openslot.access.resets import reset_token
-from openslot.accounts.invitations import invitation_token
-from openslot.accounts.models import User
-from openslot.accounts.organizations import add_domain, get_organization
-from openslot.accounts.sign_ups import sign_up_token
-from openslot.agents.emails import unsubscribe_token
-from openslot.agents.images import image_url
-from openslot.assistants.clients import register
-from openslot.availability.models import ById
-from openslot.backups.create import backups_directory
-from openslot.bookings import operations as bookings
-from openslot.bookings.links import manage_token
-from openslot.bookings.models import BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.ids import fingerprint, new_id
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import booking_events
-from openslot.people.deletions import write_link
-from openslot.wait_list.operations import entry_token
+from openslot.domains.access import operations as access
+from openslot.domains.access.address_changes import change_token
+from openslot.domains.access.resets.operations import reset_token
+from openslot.domains.accounts.invitations.operations import invitation_token
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations.operations import add_domain, get_organization
+from openslot.domains.accounts.sign_ups import sign_up_token
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.links import manage_token
+from openslot.domains.bookings.models import BookingWanted, Invitee
+from openslot.domains.calendars import booking_events
+from openslot.domains.people.deletions import write_link
+from openslot.domains.wait_list.operations import entry_token
+from openslot.doors.agents.emails.operations import unsubscribe_token
+from openslot.doors.agents.images import image_url
+from openslot.doors.oauth.clients import register
+from openslot.platform.backups.create import backups_directory
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.ids import fingerprint, new_id
+from openslot.platform.core.work import Runtime
 from tests.support.agent import TestAgent
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import httpx2
 import pytest
 
-from openslot.core.work import Runtime
+from openslot.platform.core.work import Runtime
 from tests.support.hostile_text import CALCULATED, CORPUS, WHOLE, check_pages
 from tests.support.table_contents import read_tables
 from tests.web.all_routes.forms import PageForm, list_bodies, read_forms

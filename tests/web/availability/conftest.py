@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Mapping
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.schedules import operations as schedules
-from openslot.schedules.models import Schedule
+from openslot.domains.accounts.models import User
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.schedules.models import Schedule
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.host import book, clock, member, settings, stranger, user
 
 __all__ = ["book", "clock", "member", "settings", "stranger", "user"]

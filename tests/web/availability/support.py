@@ -1,11 +1,11 @@
 """A schedule with all that its pages show."""
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.schedules import operations as changes
-from openslot.schedules import operations as schedules
-from openslot.schedules.models import OutOfOffice, Schedule, TimeRange
+from openslot.domains.accounts.models import User
+from openslot.domains.schedules import operations as changes
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.schedules.models import OutOfOffice, Schedule, TimeRange
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.host import TEN
 from tests.web.availability.conftest import read_schedule
 

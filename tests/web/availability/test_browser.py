@@ -7,12 +7,12 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.schedules import operations as changes
-from openslot.schedules.models import HolidayCalendar, Schedule, TimeRange
-from openslot.schedules.rules import version_of
+from openslot.domains.accounts.models import User
+from openslot.domains.schedules import operations as changes
+from openslot.domains.schedules.models import HolidayCalendar, Schedule, TimeRange
+from openslot.domains.schedules.rules import version_of
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.host import Book
 from tests.support.page_checks import CHECKED, PHONE, WIDE, check_pages, unfold

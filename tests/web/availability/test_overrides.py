@@ -5,12 +5,12 @@ from datetime import UTC, date, datetime, timedelta
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Refusal
-from openslot.core.work import Runtime
-from openslot.schedules import operations as schedules
-from openslot.schedules.models import DateOverride, OutOfOffice, Schedule, TimeRange
+from openslot.domains.accounts.models import User
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.schedules.models import DateOverride, OutOfOffice, Schedule, TimeRange
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.work import Runtime
 from tests.support.host import ELEVEN, TEN, Book
 from tests.support.page import read_page
 from tests.web.availability.conftest import hidden, read_schedule

@@ -2,8 +2,8 @@
 
 import pytest
 
-from openslot.schedules.models import TimeRange
-from openslot.web.dashboard.availability.range_fields import (
+from openslot.domains.schedules.models import TimeRange
+from openslot.doors.web.dashboard.availability.range_fields import (
     NO_LENGTH,
     NOT_A_START,
     NOT_A_TIME,

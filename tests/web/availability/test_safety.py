@@ -2,9 +2,9 @@
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.routing import collect, find_declaration
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
+from openslot.platform.routing import collect, find_declaration
 from tests.support.forms import NOBODY
 from tests.web.availability.conftest import read_schedule
 from tests.web.availability.support import fill
@@ -15,7 +15,7 @@ DAY = "2026-03-20"
 def paths(method: str, *, schedule: object = NOBODY, away: object = NOBODY) -> list[str]:
     found = []
     for handler in collect(
-        *(f"openslot.web.dashboard.{name}" for name in ("availability", "onboarding", "own_booking"))
+        *(f"openslot.doors.web.dashboard.{name}" for name in ("availability", "onboarding", "own_booking"))
     ):
         declaration = find_declaration(handler)
         assert declaration is not None

@@ -4,13 +4,13 @@ from datetime import date
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.schedules import operations as changes
-from openslot.schedules import operations as schedules
-from openslot.schedules.models import DateOverride, HolidayCalendar, Schedule, TimeRange
-from openslot.schedules.rules import version_of
+from openslot.domains.accounts.models import User
+from openslot.domains.schedules import operations as changes
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.schedules.models import DateOverride, HolidayCalendar, Schedule, TimeRange
+from openslot.domains.schedules.rules import version_of
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.page import read_page
 from tests.web.availability.conftest import hidden, read_schedule

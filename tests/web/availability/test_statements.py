@@ -2,10 +2,10 @@
 
 from contextlib import nullcontext
 
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.bookings import copy_booking
 from tests.support.host import Book, open_session

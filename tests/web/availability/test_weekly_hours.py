@@ -6,17 +6,17 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.availability.models import BySlug
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.errors import Refusal
-from openslot.core.work import Runtime
-from openslot.schedules import operations as changes
-from openslot.schedules.errors import ScheduleChanged
-from openslot.schedules.models import Schedule, TimeRange
-from openslot.schedules.rules import version_of
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.models import BySlug
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingWanted, Invitee
+from openslot.domains.schedules import operations as changes
+from openslot.domains.schedules.errors import ScheduleChanged
+from openslot.domains.schedules.models import Schedule, TimeRange
+from openslot.domains.schedules.rules import version_of
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.errors import Refusal
+from openslot.platform.core.work import Runtime
 from tests.support.host import TEN, Book
 from tests.support.page import read_page
 from tests.web.availability.conftest import hidden, read_schedule, save_hours

@@ -6,17 +6,17 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.availability import operations as busy
-from openslot.core.actor import OPERATOR
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType, Limits, RollingWindow
-from openslot.schedules import operations as changes
-from openslot.schedules import operations as schedules
-from openslot.schedules.models import HolidayCalendar, OutOfOffice, Schedule
-from openslot.schedules.rules import version_of
+from openslot.domains.accounts.models import User
+from openslot.domains.availability import operations as busy
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType, Limits, RollingWindow
+from openslot.domains.schedules import operations as changes
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.schedules.models import HolidayCalendar, OutOfOffice, Schedule
+from openslot.domains.schedules.rules import version_of
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.host import TEN, Book
 from tests.web.availability.conftest import Ask, save_hours

@@ -3,7 +3,7 @@
 import httpx2
 import pytest
 
-from openslot.schedules.models import Schedule
+from openslot.domains.schedules.models import Schedule
 from tests.support.page import read_page
 from tests.web.availability.conftest import Ask
 

@@ -8,14 +8,14 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.plans import Plan
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Location, LocationKind, Question, QuestionKind, ShowIf
-from openslot.people import operations as people
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.event_types.models import EventType, Location, LocationKind, Question, QuestionKind, ShowIf
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.clocks import MovingClock, clock
 from tests.support.live import connect, serving

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openslot.integrations.mail.rendering import DARK_PAPER, PAPER, contrast, ink_on, readable_on
-from openslot.web.static_files import find_accent, shade
+from openslot.domains.mail.rendering import DARK_PAPER, PAPER, contrast, ink_on, readable_on
+from openslot.doors.web.shared.static_files import find_accent, shade
 from tests.support.parts import how_many
 
 COLORS = ("000000", "ffffff", "ffff00", "2563eb", "b45309", "15803d", "7f7f7f", "ff00ff", "00ffcc", "181a20", "f6f6f3")

@@ -6,16 +6,16 @@ from datetime import timedelta
 import httpx2
 from playwright.async_api import Browser, Page
 
-from openslot.accounts.models import User
-from openslot.accounts.operations import get_user_by_email
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types import links
-from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind
-from openslot.event_types.operations import get_by_slug
-from openslot.reminders.operations import set_reminders
-from openslot.wait_list.operations import entry_token
-from openslot.web.booking_page.refusals import VIEWS
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.operations import get_user_by_email
+from openslot.domains.event_types.links import operations as links
+from openslot.domains.event_types.models import EventType, Location, LocationAsks, LocationKind
+from openslot.domains.event_types.operations import get_by_slug
+from openslot.domains.reminders.operations import set_reminders
+from openslot.domains.wait_list.operations import entry_token
+from openslot.doors.web.booking_page.refusals import VIEWS
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.browsers import open_page
 from tests.support.founding import add_event_type, found_team

@@ -2,11 +2,11 @@
 
 import httpx2
 
-from openslot.accounts import profiles
-from openslot.accounts.models import ChosenBrand, User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.accounts.models import ChosenBrand, User
+from openslot.domains.accounts.profiles import operations as profiles
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.page import read_page
 from tests.web.booking_page.conftest import PAGE, TEN, book, starts_in
 

@@ -8,8 +8,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.work import Runtime
 from tests.support.page import read_page
 from tests.web.booking_page.conftest import PAGE, TEN, filled
 

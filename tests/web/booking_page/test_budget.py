@@ -4,11 +4,11 @@ import re
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types.models import RollingWindow
-from openslot.reminders import operations as reminders
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import RollingWindow
+from openslot.domains.reminders import operations as reminders
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.messaging import insert_number
 from tests.support.weights import weigh

@@ -7,10 +7,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from openslot.availability.models import MonthOfSlots, Slots
-from openslot.core.times import floor_second
-from openslot.i18n.languages import DEFAULT
-from openslot.web.booking_page.calendar import show_month
+from openslot.domains.availability.models import MonthOfSlots, Slots
+from openslot.doors.web.shared.booking_calendar import show_month
+from openslot.platform.core.times import floor_second
+from openslot.platform.i18n.languages import DEFAULT
 
 DAYS = re.compile(r'data-day="([^"]+)"[^>]*><h3>[^<]+</h3><div class="starts">(.*?)</div>')
 TIMES = re.compile(r'<button name="start" value="([^"]+)">([^<]+)</button>')

@@ -3,9 +3,9 @@
 from contextlib import nullcontext
 
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.live import connect, serving
 from tests.support.statements import CountingPool
 from tests.web.booking_page.conftest import PAGE, TEN

@@ -9,11 +9,11 @@ import pytest
 from msgspec.structs import replace
 from playwright.async_api import Browser, expect
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.page import read_page
 from tests.web.booking_page.conftest import filled, starts_in

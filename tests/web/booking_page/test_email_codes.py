@@ -4,10 +4,10 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, expect
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.wait_list.operations import entry_token
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType
+from openslot.domains.wait_list.operations import entry_token
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.browsers import BOTH_WAYS
 from tests.support.email_codes import count_codes, read_code

@@ -5,14 +5,14 @@ from contextlib import nullcontext
 import httpx2
 import pytest
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import User, UserSettings
-from openslot.accounts.profiles import set_leads
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import User, UserSettings
+from openslot.domains.accounts.profiles.operations import set_leads
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.live import connect, serving
 from tests.support.statements import CountingPool
 from tests.web.booking_page.conftest import PAGE, TEN

@@ -8,9 +8,9 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, expect
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.browsers import BOTH_WAYS, open_page, tab_to
 from tests.support.page_checks import OVERFLOW, PHONE, TOO_SMALL

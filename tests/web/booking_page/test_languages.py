@@ -2,8 +2,8 @@
 
 import httpx2
 
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.work import Runtime
 from tests.support.languages import check_language, english_texts, list_for_layout
 from tests.web.booking_page.conftest import PAGE, TEN, book, filled
 

@@ -6,8 +6,8 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, Route, expect
 
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.work import Runtime
 from tests.support.browsers import open_page
 from tests.web.booking_page.conftest import PAGE, TEN
 from tests.web.booking_page.visiting import confirm, fill, in_zone

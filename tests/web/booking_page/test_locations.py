@@ -6,9 +6,9 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, expect
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType, Location, LocationAsks, LocationKind
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.browsers import BOTH_WAYS
 from tests.support.hostile_text import CORPUS, check_pages

@@ -9,17 +9,17 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, expect
 
-from openslot.accounts.models import User
-from openslot.allowances.models import CauseKind, Cost, CostCause
-from openslot.allowances.rules import NETWORKS
-from openslot.bookings import strangers
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.messaging import connection_store
-from openslot.messaging.connection_models import ConnectionChannel
-from openslot.reminders import operations as reminders
-from openslot.reminders.models import ReminderChannel, ReminderEntry, ReminderMoment
+from openslot.domains.accounts.models import User
+from openslot.domains.allowances.models import CauseKind, Cost, CostCause
+from openslot.domains.allowances.rules import NETWORKS
+from openslot.domains.bookings.strangers import operations as strangers
+from openslot.domains.event_types.models import EventType
+from openslot.domains.messaging.connections import store as connection_store
+from openslot.domains.messaging.connections.models import ConnectionChannel
+from openslot.domains.reminders import operations as reminders
+from openslot.domains.reminders.models import ReminderChannel, ReminderEntry, ReminderMoment
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.messaging import insert_number
 from tests.support.page import read_page

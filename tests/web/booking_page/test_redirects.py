@@ -7,13 +7,13 @@ import pytest
 from msgspec.structs import replace
 from playwright.async_api import Browser, expect
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
-from openslot.event_types.rules import edition_of, find_event_type_faults, write_redirect
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.domains.event_types.rules import edition_of, find_event_type_faults, write_redirect
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.event_types.support import TALK
 from tests.support.browsers import BOTH_WAYS

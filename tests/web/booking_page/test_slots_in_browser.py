@@ -6,8 +6,8 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Route, expect
 
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.work import Runtime
 from tests.support.browsers import BOTH_WAYS
 from tests.web.booking_page.conftest import PAGE, TEN, book, filled
 from tests.web.booking_page.visiting import confirm, fill, in_zone, visit

@@ -8,10 +8,10 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.founding import FoundedTeam, add_event_type, found_team, pick_of
 from tests.support.private_tokens import get_private_token
 from tests.web.booking_page.conftest import STARTS, TEN, book, filled

@@ -6,17 +6,17 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts import operations as accounts
-from openslot.accounts import organizations
-from openslot.accounts.models import User, UserSettings
-from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
-from openslot.core.text import INVISIBLE
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.event_types.rules import find_event_type_faults
-from openslot.integrations.oidc.models import read_identity
-from openslot.scim.resources import get_name
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import User, UserSettings
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.event_types.models import EventType
+from openslot.domains.event_types.rules import find_event_type_faults
+from openslot.domains.oidc.models import read_identity
+from openslot.doors.scim.resources import get_name
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.text import INVISIBLE
+from openslot.platform.core.work import Runtime
 from tests.support.page import read_page
 from tests.web.booking_page.conftest import PAGE, TEN
 

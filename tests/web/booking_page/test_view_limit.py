@@ -5,12 +5,12 @@ from collections import Counter
 
 import httpx2
 
-from openslot.access import limits
-from openslot.bookings.public_api import READS
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.i18n.languages import LANGUAGES
-from openslot.web.booking_page.refusals import VIEWS
+from openslot.domains.access.limits import operations as limits
+from openslot.domains.bookings.public_api import READS
+from openslot.domains.event_types.models import EventType
+from openslot.doors.web.booking_page.refusals import VIEWS
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n.languages import LANGUAGES
 from tests.support.page import read_page
 from tests.web.booking_page.conftest import PAGE, TEN, book
 from tests.web.booking_page.visiting import open_pages

@@ -7,14 +7,14 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, expect
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.work import Runtime
-from openslot.event_types import links
-from openslot.event_types.models import EventType
-from openslot.i18n.languages import LANGUAGES, Language
-from openslot.wait_list import operations as wait_list
-from openslot.wait_list.operations import entry_token
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.links import operations as links
+from openslot.domains.event_types.models import EventType
+from openslot.domains.wait_list import operations as wait_list
+from openslot.domains.wait_list.operations import entry_token
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n.languages import LANGUAGES, Language
 from tests.bookings.conftest import offer
 from tests.integrations.mail.conftest import messages
 from tests.support.browsers import BOTH_WAYS

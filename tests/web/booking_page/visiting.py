@@ -6,9 +6,9 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from openslot.access import limits
-from openslot.core.work import Runtime
-from openslot.web.booking_page.refusals import VIEWS
+from openslot.domains.access.limits import operations as limits
+from openslot.doors.web.booking_page.refusals import VIEWS
+from openslot.platform.core.work import Runtime
 from tests.support.browsers import open_page
 from tests.web.booking_page.conftest import PAGE
 

@@ -5,10 +5,10 @@ from uuid import UUID
 
 import msgspec
 
-from openslot.core.actor import OPERATOR
-from openslot.core.sealing import seal
-from openslot.core.work import Runtime
-from openslot.integrations.calendars.models import CalendarConnection, Credentials
+from openslot.domains.calendars.models import CalendarConnection, Credentials
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.sealing import seal
+from openslot.platform.core.work import Runtime
 
 COUNT = "select count(*) from calendar_connections"
 EVENT = """BEGIN:VCALENDAR

@@ -10,11 +10,11 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.work import Runtime
-from openslot.exports import operations as exports
-from openslot.people.deletions import advance_deletions
+from openslot.domains.accounts.models import User
+from openslot.domains.exports import operations as exports
+from openslot.domains.people.deletions import advance_deletions
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.work import Runtime
 from tests.integrations.calendars.conftest import Connect
 from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MovingClock

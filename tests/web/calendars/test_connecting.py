@@ -4,9 +4,9 @@ import asyncio
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.work import Runtime
 from tests.integrations.calendars.conftest import open_starts
 from tests.support.feeds import publishing
 from tests.support.host import ZONE

@@ -7,14 +7,14 @@ from itertools import product
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.models import CalendarConnection
-from openslot.integrations.calendars.operations import READ
-from openslot.integrations.calendars.sync import sync_connection
-from openslot.web.dashboard.calendars.overview import SIGN_IN
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.models import CalendarConnection
+from openslot.domains.calendars.operations import READ
+from openslot.domains.calendars.sync import sync_connection
+from openslot.doors.web.dashboard.calendars.overview import SIGN_IN
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.integrations.calendars.conftest import Connect, get
 from tests.support.clocks import MovingClock
 from tests.support.forms import NOBODY

@@ -3,9 +3,9 @@
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.fake_google import FakeGoogle
 from tests.support.google_host import EMAIL, google, settings

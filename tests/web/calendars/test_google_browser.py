@@ -6,11 +6,11 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import messages
 from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MovingClock

@@ -4,8 +4,8 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.core.work import Runtime
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.domains.calendars.sync import sync_connection
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.fake_microsoft import FakeMicrosoft, Mailbox
 from tests.support.microsoft_host import EMAIL, mailbox, microsoft, settings

@@ -5,8 +5,8 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.calls.models import CallDirection, CallStatus
-from openslot.web.dashboard.calls import length_of
+from openslot.domains.calls.models import CallDirection, CallStatus
+from openslot.doors.web.dashboard.calls import length_of
 from tests.support.clocks import MONDAY
 from tests.support.page import read_page
 from tests.web.contacts.conftest import PHONE, Add, Ring

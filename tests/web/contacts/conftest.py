@@ -8,17 +8,17 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.calls import operations as calls
-from openslot.calls.models import Call, CallDirection, CallStatus, Ending
-from openslot.contacts import operations as contacts
-from openslot.contacts.models import Contact
-from openslot.contacts.schemas import ContactWanted
-from openslot.conversations import operations as conversations
-from openslot.conversations.models import Channel, Message, MessageDirection
-from openslot.core.actor import OPERATOR
-from openslot.core.text import EmailAddress, Name
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.calls import operations as calls
+from openslot.domains.calls.models import Call, CallDirection, CallStatus, Ending
+from openslot.domains.contacts import operations as contacts
+from openslot.domains.contacts.models import Contact
+from openslot.domains.contacts.schemas import ContactWanted
+from openslot.domains.conversations import operations as conversations
+from openslot.domains.conversations.models import Channel, Message, MessageDirection
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.text import EmailAddress, Name
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MONDAY
 from tests.support.contact_imports import run_imports
 from tests.support.host import book, clock, member, settings, stranger, user

@@ -8,9 +8,9 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, FilePayload, Page, expect
 
-from openslot.accounts.models import User
-from openslot.conversations.models import MessageDirection, MessageStatus
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.conversations.models import MessageDirection, MessageStatus
+from openslot.platform.core.work import Runtime
 from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MONDAY
 from tests.support.contact_imports import bring_in, run_imports, start, upload

@@ -7,9 +7,9 @@ from io import StringIO
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.web.dashboard.contacts import contacts
+from openslot.domains.accounts.models import User
+from openslot.doors.web.dashboard.contacts import contacts
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.contact_imports import read_people
 from tests.support.host import ELEVEN, TEN, Book

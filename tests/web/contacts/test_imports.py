@@ -7,11 +7,11 @@ from io import StringIO
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.contacts import imports
-from openslot.contacts.csv_files import MAX_BYTES
-from openslot.core.work import Runtime
-from openslot.web.dashboard.contacts.imports import UPLOADS
+from openslot.domains.accounts.models import User
+from openslot.domains.contacts.imports import operations as imports
+from openslot.domains.contacts.imports.csv_files import MAX_BYTES
+from openslot.doors.web.dashboard.contacts.imports import UPLOADS
+from openslot.platform.core.work import Runtime
 from tests.support.contact_imports import read_people, run_imports
 from tests.support.page import read_page
 from tests.web.contacts.conftest import Import, read_choices, upload

@@ -7,9 +7,9 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.routing import collect, find_declaration
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
+from openslot.platform.routing import collect, find_declaration
 from tests.support.contact_imports import bring_in
 from tests.support.forms import NOBODY
 from tests.web.contacts.conftest import PHONE, Add, Ring, Say
@@ -20,7 +20,7 @@ NAMES = ("contact_id", "import_id", "conversation_id", "call_id")
 
 def paths(method: str, *ids: object) -> Iterator[str]:
     """List the paths of all forms or pages, with these ids."""
-    for handler in collect(*(f"openslot.web.dashboard.{each}" for each in ("contacts", "talks", "calls"))):
+    for handler in collect(*(f"openslot.doors.web.dashboard.{each}" for each in ("contacts", "talks", "calls"))):
         declaration = find_declaration(handler)
         assert declaration is not None
         if declaration.method == method:

@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.contacts import imports
-from openslot.core.actor import SYSTEM
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.contacts.imports import operations as imports
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.bookings import copy_booking
 from tests.support.clocks import MONDAY
 from tests.support.contact_imports import bring_in, start, upload

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.conversations.models import Channel, MessageDirection, MessageStatus
-from openslot.core.work import Runtime
-from openslot.messaging.connection_models import ConnectionChannel
+from openslot.domains.accounts.models import User
+from openslot.domains.conversations.models import Channel, MessageDirection, MessageStatus
+from openslot.domains.messaging.connections.models import ConnectionChannel
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MONDAY
 from tests.support.messaging import insert_number
 from tests.support.page import read_page

@@ -12,11 +12,11 @@ import pytest
 from msgspec.structs import replace
 from playwright.async_api import Browser, expect
 
-from openslot.accounts.models import User
-from openslot.core.config import Networks, Settings
-from openslot.core.work import Runtime
-from openslot.messaging.connection_models import ConnectionChannel
-from openslot.messaging.models import ProviderName
+from openslot.domains.accounts.models import User
+from openslot.domains.messaging.connections.models import ConnectionChannel
+from openslot.domains.messaging.models import ProviderName
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.work import Runtime
 from tests.messaging.calls.support import tell, write_call
 from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock

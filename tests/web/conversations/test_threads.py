@@ -5,12 +5,12 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.conversations.models import MessageDirection, MessageStatus
-from openslot.conversations.operations import get_version
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.flags.switches import stop_messaging
+from openslot.domains.accounts.models import User
+from openslot.domains.conversations.models import MessageDirection, MessageStatus
+from openslot.domains.conversations.operations import get_version
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
+from openslot.platform.flags.switches.operations import stop_messaging
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.host import open_session
 from tests.support.messaging import insert_number

@@ -2,9 +2,9 @@
 
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.crm.models import CrmConnection
+from openslot.domains.accounts.models import User
+from openslot.domains.crm.models import CrmConnection
+from openslot.platform.core.work import Runtime
 from tests.support.host import book, clock, member, stranger, user
 from tests.support.hubspot_host import connect, hubspot, settings
 

@@ -6,10 +6,10 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.crm.models import CrmConnection
-from openslot.event_types.models import Question
+from openslot.domains.accounts.models import User
+from openslot.domains.crm.models import CrmConnection
+from openslot.domains.event_types.models import Question
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off

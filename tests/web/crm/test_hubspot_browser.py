@@ -7,10 +7,10 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.crm.models import CrmConnection
-from openslot.event_types.models import Question
+from openslot.domains.accounts.models import User
+from openslot.domains.crm.models import CrmConnection
+from openslot.domains.event_types.models import Question
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MovingClock

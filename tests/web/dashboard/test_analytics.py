@@ -8,11 +8,11 @@ from io import StringIO
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.analytics.models import HostFigures, HostPeriod
-from openslot.analytics.operations import read_figures
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.analytics.models import HostFigures, HostPeriod
+from openslot.domains.analytics.operations import read_figures
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.host import TEN, TWELVE, Book, cancel
 from tests.support.page import read_page

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.core.actor import Actor, ActorKind
-from openslot.core.work import Runtime
-from openslot.i18n.languages import LANGUAGES
+from openslot.domains.accounts.models import User
+from openslot.platform.core.actor import Actor, ActorKind
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n.languages import LANGUAGES
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.host import ELEVEN, TEN, Book, cancel, fail, listen, move

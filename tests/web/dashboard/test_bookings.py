@@ -7,10 +7,10 @@ from io import StringIO
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import PUBLIC
-from openslot.core.text import make_safe
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.actor import PUBLIC
+from openslot.platform.core.text import make_safe
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.bookings import copy_booking
 from tests.support.clocks import MovingClock

@@ -9,11 +9,11 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, Route, expect
 
-from openslot.accounts.models import User
-from openslot.bookings import requests
-from openslot.bookings.models import BookingRef
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.bookings.requests import operations as requests
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.bookings.support import book as ask_for
 from tests.support.browsers import BOTH_WAYS, open_as

@@ -9,11 +9,11 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.schedules import operations as schedules
-from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, TimeRange
+from openslot.domains.accounts.models import User
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, TimeRange
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.host import ELEVEN, TEN, TWELVE, Book, cancel, open_session, say_busy

@@ -7,11 +7,11 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, CDPSession, Page, expect
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.schedules import operations as schedules
-from openslot.schedules.models import OutOfOffice
+from openslot.domains.accounts.models import User
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.schedules.models import OutOfOffice
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openslot.core.times import DAY, Offsets, day_number, floor_second, get_offsets, get_zone, local_day
-from openslot.web.dashboard.calendar_layout import (
+from openslot.doors.web.dashboard.calendar_layout import (
     MAX_LANES,
     DayPlace,
     assign_lanes,
@@ -21,6 +20,7 @@ from openslot.web.dashboard.calendar_layout import (
     place_now,
     place_on,
 )
+from openslot.platform.core.times import DAY, Offsets, day_number, floor_second, get_offsets, get_zone, local_day
 
 ZONES = ("Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe", "America/Sao_Paulo", "Pacific/Apia", "UTC")
 

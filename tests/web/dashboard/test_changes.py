@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.clocks import MovingClock
 from tests.support.host import ELEVEN, TEN, TWELVE, Book

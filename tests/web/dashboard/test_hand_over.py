@@ -8,11 +8,11 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, expect
 
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.bookings.models import Booking
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.models import Booking
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.bookings.support import AT
 from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MovingClock

@@ -4,16 +4,16 @@ from datetime import datetime, timedelta
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.availability import claims
-from openslot.availability.models import ById
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType, Money
-from openslot.web.dashboard.onboarding import STEPS
-from openslot.webhooks import operations as webhooks
+from openslot.domains.accounts.models import User
+from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.models import ById
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType, Money
+from openslot.domains.webhooks import operations as webhooks
+from openslot.doors.web.dashboard.onboarding import STEPS
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.bookings import copy_booking
 from tests.support.clocks import MovingClock

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.bookings.links import manage_token, manage_url
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.integrations.mail.ports import Mailer
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.links import manage_token, manage_url
+from openslot.domains.mail.ports import Mailer
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.integrations.mail.fake_mailer import FakeMailer
 from tests.support.clocks import MovingClock

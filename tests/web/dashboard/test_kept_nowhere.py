@@ -2,8 +2,8 @@
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.http.routes import ROUTES
 from tests.support.host import Book
 

@@ -5,8 +5,8 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.bookings import copy_booking
 from tests.support.clocks import MovingClock

@@ -4,8 +4,8 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, expect
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.host import Book
 

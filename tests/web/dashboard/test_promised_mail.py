@@ -7,10 +7,10 @@ from pathlib import Path
 
 import httpx2
 
-import openslot.web
-from openslot.accounts.models import User
-from openslot.bookings.links import manage_token
-from openslot.core.work import Runtime
+import openslot.doors.web
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.links import manage_token
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.bookings import public_body
 from tests.support.host import Book
@@ -73,7 +73,7 @@ def list_promises(module: ast.Module) -> Iterator[str]:
 
 
 def test_every_text_of_a_handler_that_promises_a_mail_is_shown_where_one_is_sent() -> None:
-    root = Path(openslot.web.__file__).parent
+    root = Path(openslot.doors.web.__file__).parent
     found = {
         (path.relative_to(root).as_posix(), text)
         for path in list_modules()

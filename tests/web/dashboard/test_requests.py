@@ -7,10 +7,10 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from openslot.accounts.models import User
-from openslot.bookings.models import Booking, Status
-from openslot.core.work import Runtime
-from openslot.event_types.models import Location, LocationKind
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.models import Booking, Status
+from openslot.domains.event_types.models import Location, LocationKind
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.bookings.support import book as ask
 from tests.integrations.mail.conftest import messages, part

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.routing import collect, find_declaration
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
+from openslot.platform.routing import collect, find_declaration
 from tests.support.clocks import MovingClock
 from tests.support.forms import NOBODY
 from tests.support.host import TEN, Book, fail, listen
@@ -33,8 +33,8 @@ WITH_OWN_TESTS = frozenset(
 
 
 def paths(method: str, *, booking: object = NOBODY, effect: object = NOBODY) -> Iterator[str]:
-    for handler in collect("openslot.web.dashboard"):
-        if handler.__module__.split(".")[3] in WITH_OWN_TESTS:
+    for handler in collect("openslot.doors.web.dashboard"):
+        if handler.__module__.split(".")[4] in WITH_OWN_TESTS:
             continue
         declaration = find_declaration(handler)
         assert declaration is not None

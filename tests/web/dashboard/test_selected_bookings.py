@@ -10,10 +10,10 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.bookings.models import Booking
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.models import Booking
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.support.bookings import copy_booking
 from tests.support.clocks import MovingClock
 from tests.support.host import ELEVEN, TEN, TWELVE, Book, cancel, fail, listen

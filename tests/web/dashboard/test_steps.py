@@ -2,11 +2,11 @@
 
 import pytest
 
-from openslot.payments.reactions import BY_POLICY
-from openslot.timeline.models import EffectKind
-from openslot.timeline.store import find_kind
-from openslot.web.dashboard.reasons import find_reason
-from openslot.web.dashboard.rows import NAMES, PLANNING
+from openslot.domains.payments.reactions import BY_POLICY
+from openslot.domains.timeline.models import EffectKind
+from openslot.domains.timeline.store import find_kind
+from openslot.doors.web.dashboard.rows import NAMES, PLANNING
+from openslot.doors.web.shared.reasons import find_reason
 from openslot.wiring import WIRING
 
 

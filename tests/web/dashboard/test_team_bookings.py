@@ -8,15 +8,15 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.accounts import members
-from openslot.accounts.models import User
-from openslot.accounts.organizations import get_organization
-from openslot.bookings import agenda_store
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations.operations import get_organization
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.agenda import store as agenda_store
+from openslot.domains.bookings.models import Booking, BookingRef
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.bookings.support import AT
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off

@@ -7,13 +7,13 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, expect
 
-from openslot.access import operations as access
-from openslot.accounts import operations as accounts
-from openslot.accounts.members import add_member, remove_member
-from openslot.accounts.models import Role, User
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.domains.access import operations as access
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.members.operations import add_member, remove_member
+from openslot.domains.accounts.models import Role, User
+from openslot.domains.accounts.plans import Plan
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import messages, part
 from tests.support.bookings import public_body
 from tests.support.browsers import open_as

@@ -4,14 +4,14 @@ from datetime import timedelta
 
 import httpx2
 
-from openslot.accounts import members
-from openslot.accounts.models import Role, User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.messaging.connection_models import ConnectionChannel
-from openslot.web.dashboard.booking_list import ROWS
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import Role, User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.messaging.connections.models import ConnectionChannel
+from openslot.doors.web.dashboard.booking_list import ROWS
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.bookings import copy_booking
 from tests.support.host import TWELVE, Book

@@ -11,19 +11,19 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, Route, expect
 
-from openslot.access import limits
-from openslot.accounts.models import User
-from openslot.accounts.operations import get_user
-from openslot.availability.models import ById
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import Answers, BookingWanted, Invitee
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.event_types import links
-from openslot.event_types.models import EventType, Location, LocationKind, Question, QuestionKind
-from openslot.messaging.connection_models import ConnectionChannel
-from openslot.web.dashboard.event_types.preview import PREVIEWS
+from openslot.domains.access.limits import operations as limits
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.operations import get_user
+from openslot.domains.availability.models import ById
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import Answers, BookingWanted, Invitee
+from openslot.domains.event_types.links import operations as links
+from openslot.domains.event_types.models import EventType, Location, LocationKind, Question, QuestionKind
+from openslot.domains.messaging.connections.models import ConnectionChannel
+from openslot.doors.web.dashboard.event_types.preview import PREVIEWS
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MONDAY
 from tests.support.host import Book

@@ -2,10 +2,10 @@
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Question
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType, Question
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.host import Book, move
 from tests.support.page import read_page
 from tests.support.private_tokens import get_private_token

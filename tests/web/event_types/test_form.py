@@ -5,10 +5,8 @@ from datetime import date
 import httpx2
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types.models import (
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import (
     BusinessDaysWindow,
     EventType,
     Limits,
@@ -21,7 +19,9 @@ from openslot.event_types.models import (
     RangeWindow,
     RollingWindow,
 )
-from openslot.schedules import operations as schedules
+from openslot.domains.schedules import operations as schedules
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.web.event_types.conftest import change, load, offer, read_faults, read_fields, save
 
 

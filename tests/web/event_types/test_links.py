@@ -8,11 +8,11 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, expect
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types import links
-from openslot.event_types.models import EventType, HostLink
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.links import operations as links
+from openslot.domains.event_types.models import EventType, HostLink
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MONDAY
 from tests.web.event_types.conftest import offer, read_faults

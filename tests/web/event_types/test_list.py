@@ -6,12 +6,12 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType, Location, LocationKind
-from openslot.web.dashboard.event_types import overview
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType, Location, LocationKind
+from openslot.doors.web.dashboard.event_types import overview
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.host import TEN, TWELVE, Book, cancel
 from tests.support.page import read_page

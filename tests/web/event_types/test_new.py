@@ -3,13 +3,13 @@
 import httpx2
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType, Limits, Location, LocationAsks, LocationKind, Question
-from openslot.schedules import operations as schedules
-from openslot.web.dashboard.event_types.editor import STARTING_POINTS
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType, Limits, Location, LocationAsks, LocationKind, Question
+from openslot.domains.schedules import operations as schedules
+from openslot.doors.web.dashboard.event_types.editor import STARTING_POINTS
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.page import read_page
 from tests.support.private_tokens import get_private_token
 from tests.web.event_types.conftest import list_names, load, offer, read_faults, read_fields

@@ -2,9 +2,9 @@
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Location, LocationAsks, LocationKind
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType, Location, LocationAsks, LocationKind
+from openslot.platform.core.work import Runtime
 from tests.support.page import read_page
 from tests.web.event_types.conftest import load, offer, read_faults, read_fields, save
 

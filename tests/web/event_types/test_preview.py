@@ -6,13 +6,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Limits, Question, QuestionKind, RangeWindow, ShowIf
-from openslot.schedules import operations as schedules
-from openslot.web.booking_page import options
-from openslot.web.dashboard.event_types.preview import PREVIEWS
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType, Limits, Question, QuestionKind, RangeWindow, ShowIf
+from openslot.domains.schedules import operations as schedules
+from openslot.doors.web.dashboard.event_types.preview import PREVIEWS
+from openslot.doors.web.shared import options
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.host import TEN, Book
 from tests.support.page import read_page
 from tests.support.payments import insert_connection

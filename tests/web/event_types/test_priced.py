@@ -6,10 +6,10 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.bookings.links import manage_token
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Money
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.links import manage_token
+from openslot.domains.event_types.models import EventType, Money
+from openslot.platform.core.work import Runtime
 from tests.support.host import open_session
 from tests.support.page import read_page
 from tests.web.event_types.conftest import offer

@@ -5,16 +5,16 @@ from itertools import pairwise
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Question, QuestionKind, ShowIf
-from openslot.web.dashboard.event_types.questions import (
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType, Question, QuestionKind, ShowIf
+from openslot.doors.web.dashboard.event_types.questions import (
     QuestionForm,
     change_questions,
     list_typed,
     read_questions,
     write_questions,
 )
+from openslot.platform.core.work import Runtime
 from tests.support.page import read_page
 from tests.web.event_types.conftest import load, offer, read_faults, read_fields, save_questions
 

@@ -3,13 +3,13 @@
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.reminders import operations as reminders
-from openslot.reminders.models import Entries, ReminderEntry, ReminderMoment
-from openslot.reminders.rules import DEFAULT_REMINDERS
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType
+from openslot.domains.reminders import operations as reminders
+from openslot.domains.reminders.models import Entries, ReminderEntry, ReminderMoment
+from openslot.domains.reminders.rules import DEFAULT_REMINDERS
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.page import read_page
 
 WORDS = {"amount": "2", "unit": "hours", "moment": "after", "to": "invitee", "text": "Thanks, {invitee_name}"}

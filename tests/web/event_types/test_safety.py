@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.routing import collect, find_declaration
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
+from openslot.platform.routing import collect, find_declaration
 from tests.support.forms import NOBODY
 from tests.web.event_types.conftest import load, offer
 
 
 def paths(method: str, event_type: object = NOBODY) -> Iterator[str]:
-    for handler in collect("openslot.web.dashboard.event_types"):
+    for handler in collect("openslot.doors.web.dashboard.event_types"):
         declaration = find_declaration(handler)
         assert declaration is not None
         if declaration.method == method:

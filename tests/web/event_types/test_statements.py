@@ -2,13 +2,13 @@
 
 from contextlib import nullcontext
 
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.event_types import links
-from openslot.event_types.models import EventType
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.links import operations as links
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.bookings import copy_booking
 from tests.support.host import Book, open_session
 from tests.support.live import connect, serving

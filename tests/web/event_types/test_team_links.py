@@ -6,10 +6,10 @@ import re
 import httpx2
 import pytest
 
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types import links
-from openslot.event_types import operations as event_types
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.links import operations as links
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.host import open_session
 from tests.support.live import connect
 from tests.support.teams import HostedTeam, open_team

@@ -4,12 +4,12 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.bookings.links import manage_token
-from openslot.bookings.models import Booking
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Location, LocationKind
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.links import manage_token
+from openslot.domains.bookings.models import Booking
+from openslot.domains.event_types.models import EventType, Location, LocationKind
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.bookings.support import book as book_publicly
 from tests.support.clocks import MovingClock

@@ -3,14 +3,14 @@
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.i18n.languages import LANGUAGES, Language
-from openslot.reminders import operations as reminders
-from openslot.reminders.models import Audience, Entries, ReminderChannel, ReminderEntry
-from openslot.reminders.rules import DEFAULT_REMINDERS
-from openslot.web.dashboard.reminders import TESTS
+from openslot.domains.accounts.models import User
+from openslot.domains.reminders import operations as reminders
+from openslot.domains.reminders.models import Audience, Entries, ReminderChannel, ReminderEntry
+from openslot.domains.reminders.rules import DEFAULT_REMINDERS
+from openslot.doors.web.dashboard.reminders import TESTS
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n.languages import LANGUAGES, Language
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.forms import FOREIGN

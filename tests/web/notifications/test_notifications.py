@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import httpx2
 
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.integrations.mail.models import DEFAULT_TOPICS, MailTopic
-from openslot.web.dashboard.notifications import MEETINGS, PROBLEMS
+from openslot.domains.accounts.models import User
+from openslot.domains.mail.models import DEFAULT_TOPICS, MailTopic
+from openslot.doors.web.dashboard.notifications import MEETINGS, PROBLEMS
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.host import TEN, Book, open_session

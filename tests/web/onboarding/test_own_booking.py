@@ -2,9 +2,9 @@
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.bookings.links import manage_token
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.domains.bookings.links import manage_token
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.host import ELEVEN, TWELVE, Book, open_session

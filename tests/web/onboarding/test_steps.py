@@ -3,18 +3,18 @@
 import httpx2
 import pytest
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
 from openslot.demo.people import HOST
 from openslot.demo.seed import seed
-from openslot.event_types import operations as event_types
-from openslot.integrations.calendars import operations as calendars
-from openslot.schedules import operations as changes
-from openslot.schedules import operations as schedules
-from openslot.schedules.models import Schedule, TimeRange
-from openslot.schedules.rules import version_of
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import User
+from openslot.domains.calendars import operations as calendars
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.schedules import operations as changes
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.schedules.models import Schedule, TimeRange
+from openslot.domains.schedules.rules import version_of
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.feeds import publishing
 from tests.support.page import read_page
 from tests.support.radicale import PASSWORD, USER, Radicale

@@ -8,15 +8,15 @@ import httpx2
 import pytest
 from msgspec import Struct
 
-from openslot.accounts import members
-from openslot.accounts.models import Organization, Role, User, UserWanted
-from openslot.accounts.organizations import TxtResolver, add_domain, add_organization
-from openslot.accounts.plans import Plan
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import Organization, Role, User, UserWanted
+from openslot.domains.accounts.organizations.operations import TxtResolver, add_domain, add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.support.clocks import MovingClock
 from tests.support.host import ZONE, book, clock, open_session, settings

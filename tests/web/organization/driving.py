@@ -6,23 +6,24 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.access import operations as access
-from openslot.accounts import members, organizations
-from openslot.accounts.members import Administration
-from openslot.accounts.models import Organization, Role, User
-from openslot.core.actor import OPERATOR
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime, Work
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType
-from openslot.messaging.connecting import list_connections
-from openslot.payments import connecting
-from openslot.people import departures, store
-from openslot.people import operations as people
-from openslot.schedules import operations as schedules
-from openslot.teams import hosting
-from openslot.teams import operations as teams
-from openslot.teams.models import GroupWanted, HostWanted, Team, TeamRules
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.members.operations import Administration
+from openslot.domains.accounts.models import Organization, Role, User
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType
+from openslot.domains.messaging.connections.operations import list_connections
+from openslot.domains.payments.connections import operations as connecting
+from openslot.domains.people import departures, store
+from openslot.domains.people import operations as people
+from openslot.domains.schedules import operations as schedules
+from openslot.domains.teams import hosting
+from openslot.domains.teams import operations as teams
+from openslot.domains.teams.models import GroupWanted, HostWanted, Team, TeamRules
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime, Work
 from tests.support.host import Book
 from tests.support.messaging import insert_number
 from tests.support.name_server import FakeResolver

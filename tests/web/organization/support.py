@@ -7,8 +7,8 @@ from uuid import UUID
 
 import httpx2
 
-from openslot.accounts.invitations import invitation_url
-from openslot.core.work import Runtime
+from openslot.domains.accounts.invitations.operations import invitation_url
+from openslot.platform.core.work import Runtime
 from tests.support.live import connect
 from tests.support.passwords import PASSWORD
 

@@ -8,10 +8,10 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from openslot.accounts.models import Role
-from openslot.core.work import Runtime
-from openslot.web.organization import members
-from openslot.web.organization.current import COOKIE
+from openslot.domains.accounts.models import Role
+from openslot.doors.web.organization import members
+from openslot.doors.web.shared.organization import COOKIE
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import messages
 from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MovingClock

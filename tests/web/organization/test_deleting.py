@@ -3,14 +3,14 @@
 import httpx2
 import msgspec
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.members import get_member
-from openslot.accounts.models import Role, User
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.people import store
-from openslot.people.departures import suspend
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.members.operations import get_member
+from openslot.domains.accounts.models import Role, User
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.people import store
+from openslot.domains.people.departures import suspend
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import messages, part
 from tests.support.host import Book
 from tests.support.name_server import FakeResolver

@@ -7,13 +7,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from openslot.access import operations as access
-from openslot.accounts.errors import OrganizationNotFound
-from openslot.accounts.members import add_member, get_member
-from openslot.accounts.models import Role
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.people import organization_deletions, store
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.errors import OrganizationNotFound
+from openslot.domains.accounts.members.operations import add_member, get_member
+from openslot.domains.accounts.models import Role
+from openslot.domains.people import organization_deletions, store
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.host import Book, open_session
 from tests.support.live import connect
 from tests.support.locks import held, until_waiting

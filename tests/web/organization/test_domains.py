@@ -3,8 +3,8 @@
 import httpx2
 import pytest
 
-from openslot.core.errors import Unavailable
-from openslot.core.work import Runtime
+from openslot.platform.core.errors import Unavailable
+from openslot.platform.core.work import Runtime
 from tests.support.name_server import FakeResolver
 from tests.support.page import read_page
 from tests.web.organization.conftest import Harbor, act_as

@@ -5,21 +5,21 @@ from datetime import timedelta
 
 import httpx2
 
-from openslot.access.operations import create_scim_token
-from openslot.accounts import invitations
-from openslot.accounts.errors import InvitationLimitExceeded
-from openslot.accounts.models import Organization, User, UserWanted
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.integrations.mail.ports import Mailer
-from openslot.people import operations as people
-from openslot.people import organization_deletions
+from openslot.domains.access.operations import create_scim_token
+from openslot.domains.accounts.errors import InvitationLimitExceeded
+from openslot.domains.accounts.invitations import operations as invitations
+from openslot.domains.accounts.models import Organization, User, UserWanted
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.mail.ports import Mailer
+from openslot.domains.people import operations as people
+from openslot.domains.people import organization_deletions
+from openslot.doors.scim.operations import tidy_scim
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from openslot.runtime import open_runtime
-from openslot.scim.operations import tidy_scim
 from tests.integrations.mail.conftest import messages
 from tests.integrations.mail.fake_mailer import FakeMailer
 from tests.support.clocks import MovingClock

@@ -8,12 +8,12 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.change_log.models import ChangeAction, ChangeAuthor, ChangeFilter, NewChange
-from openslot.change_log.operations import list_changes, log_change, tidy_change_log
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.work import Runtime
-from openslot.routing import collect, find_declaration
-from openslot.web.organization.log import ACTIONS, FIELDS, PLATFORM_ACTIONS
+from openslot.domains.change_log.models import ChangeAction, ChangeAuthor, ChangeFilter, NewChange
+from openslot.domains.change_log.operations import list_changes, log_change, tidy_change_log
+from openslot.doors.web.organization.log import ACTIONS, FIELDS, PLATFORM_ACTIONS
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.work import Runtime
+from openslot.platform.routing import collect, find_declaration
 from tests.support.clocks import MovingClock
 from tests.support.host import Book
 from tests.support.name_server import FakeResolver
@@ -34,7 +34,7 @@ WITH_VENDOR = {
 
 
 def forms() -> list[str]:
-    declared = [find_declaration(handler) for handler in collect("openslot.web.organization")]
+    declared = [find_declaration(handler) for handler in collect("openslot.doors.web.organization")]
     return [each.path for each in declared if each is not None and each.method == "POST"]
 
 

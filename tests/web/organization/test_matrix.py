@@ -8,12 +8,12 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import Role, User
-from openslot.accounts.organizations import TxtResolver
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.routing import collect, find_declaration
+from openslot.domains.accounts.models import Role, User
+from openslot.domains.accounts.organizations.operations import TxtResolver
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
+from openslot.platform.routing import collect, find_declaration
 from openslot.runtime import open_runtime
 from tests.support.clocks import MovingClock
 from tests.support.hidden_forms import hide_forms
@@ -112,7 +112,7 @@ MARKS = re.compile(r"harbor\.example|second\.example|Harbor|Okta at Harbor")
 
 
 def test_every_page_is_in_the_table() -> None:
-    declared = [find_declaration(handler) for handler in collect("openslot.web.organization")]
+    declared = [find_declaration(handler) for handler in collect("openslot.doors.web.organization")]
 
     assert sorted(TABLE) == sorted(f"{each.method} {each.path}" for each in declared if each is not None)
 

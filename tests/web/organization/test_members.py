@@ -5,8 +5,8 @@ import re
 import httpx2
 import pytest
 
-from openslot.accounts.models import Role
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import Role
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import messages
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off

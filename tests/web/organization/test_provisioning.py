@@ -6,7 +6,7 @@ from uuid import UUID
 
 import httpx2
 
-from openslot.core.work import Runtime
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.host import Book
 from tests.support.page import read_page

@@ -6,10 +6,10 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from openslot.accounts.models import Role
-from openslot.core.actor import PUBLIC
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import Role
+from openslot.platform.core.actor import PUBLIC
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.host import ELEVEN, Book, open_session
 from tests.support.live import connect
 from tests.support.locks import held, until_waiting

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import httpx2
 
-import openslot.web
-from openslot.core.work import Runtime
+import openslot.doors.web
+from openslot.platform.core.work import Runtime
 from tests.support.host import Book
 from tests.support.name_server import FakeResolver
 from tests.web.organization.conftest import Harbor
 from tests.web.organization.driving import set_stage
 from tests.web.organization.support import COSTS, invite, link_of
 
-TEMPLATES = Path(openslot.web.__file__).parent / "templates" / "organization"
+TEMPLATES = Path(openslot.doors.web.__file__).parent / "templates" / "organization"
 
 
 def test_every_form_names_the_organization_it_was_shown_for() -> None:

@@ -4,7 +4,7 @@ import re
 
 import httpx2
 
-from openslot.core.work import Runtime
+from openslot.platform.core.work import Runtime
 from tests.support.page import read_page
 from tests.web.organization.conftest import Harbor, act_as
 

@@ -5,8 +5,8 @@ from contextlib import nullcontext
 import pytest
 
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.host import Book, open_session
 from tests.support.live import connect, serving
 from tests.support.name_server import FakeResolver

@@ -7,13 +7,13 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.accounts import members
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Limits
-from openslot.teams import hosting
-from openslot.teams import operations as teams
-from openslot.teams.models import Balance, GroupWanted, HostWanted, Team, TeamRules
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.event_types.models import EventType, Limits
+from openslot.domains.teams import hosting
+from openslot.domains.teams import operations as teams
+from openslot.domains.teams.models import Balance, GroupWanted, HostWanted, Team, TeamRules
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.page import read_page
 from tests.web.organization.conftest import Harbor, act_as, count_changes
 from tests.web.organization.driving import add_team
@@ -223,7 +223,7 @@ async def test_managers_and_the_owner_of_the_event_type_change_its_hosts_and_nob
 async def test_hosts_of_a_large_team_are_typed(
     owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, sales: Sales, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openslot.web.organization.hosting_forms.MAX_ROWS", 1)
+    monkeypatch.setattr("openslot.doors.web.organization.hosting_forms.MAX_ROWS", 1)
     text = f"{harbor.admin.email.upper()}, 250\n{harbor.member.email}, , 3\n"
     listed = everybody(sales, **{"groups.0.who": "listed", "groups.0.hosts": text})
     saved = await owner.post(sales.path, data=listed)

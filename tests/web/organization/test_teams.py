@@ -5,14 +5,14 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.teams import hosting
-from openslot.teams import operations as teams
-from openslot.teams.models import Balance, Team
-from openslot.web.organization.team_ledger import write_standing
+from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.models import BookingRef
+from openslot.domains.teams import hosting
+from openslot.domains.teams import operations as teams
+from openslot.domains.teams.models import Balance, Team
+from openslot.doors.web.organization.team_ledger import write_standing
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.host import TEN
 from tests.support.page import read_page
 from tests.support.teams import book_team
@@ -335,7 +335,7 @@ async def test_faults_of_an_event_type_of_a_team_stand_at_their_fields(
 async def test_hosts_of_a_new_event_type_of_a_large_team_are_typed(
     owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, sales: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openslot.web.organization.team_event_types.MAX_ROWS", 0)
+    monkeypatch.setattr("openslot.doors.web.organization.team_event_types.MAX_ROWS", 0)
     path = f"{TEAMS}/{sales.id}/event-types/new"
     form = {"name": "Intro", "slug": "intro", "duration": "45", "owner": harbor.owner.email, "pick": "1"}
     shown = read_page(await owner.get(path))

@@ -5,8 +5,8 @@ import re
 import httpx2
 import pytest
 
-from openslot.allowances import rules
-from openslot.allowances.models import Cost
+from openslot.domains.allowances import rules
+from openslot.domains.allowances.models import Cost
 from tests.payments.conftest import books, clock, connection, fake_stripe, member, paid, settings, stranger, user
 from tests.payments.support import TEN
 from tests.support.fake_stripe import Books

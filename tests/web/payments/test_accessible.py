@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 import httpx2
 from playwright.async_api import Browser, Page, expect
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.payments import operations
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType
+from openslot.domains.payments import operations
+from openslot.platform.core.work import Runtime
 from tests.payments.support import book_and_pay, intent_of
 from tests.support.browsers import open_as
 from tests.support.fake_stripe import Books, FakeStripe

@@ -4,10 +4,10 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, FrameLocator, Page, expect
 
-from openslot.accounts.models import User
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import messages
 from tests.payments.support import book_and_pay, money, tick
 from tests.support.browsers import BOTH_WAYS, open_as, open_page

@@ -4,8 +4,8 @@ import asyncio
 
 import httpx2
 
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import messages
 from tests.payments.support import TEN, tick
 from tests.support.clocks import MovingClock

@@ -5,16 +5,16 @@ import asyncio
 import httpx2
 import pytest
 
-from openslot.accounts.members import add_member
-from openslot.accounts.models import User
-from openslot.accounts.organizations import add_organization
-from openslot.accounts.plans import Plan
-from openslot.core.actor import PUBLIC, SYSTEM, Actor
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType, Money
-from openslot.payments import operations
-from openslot.payments.models import Problem, StoredPayment
-from openslot.payments.words import PROBLEMS
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.event_types.models import EventType, Money
+from openslot.domains.payments import operations
+from openslot.domains.payments.models import Problem, StoredPayment
+from openslot.domains.payments.words import PROBLEMS
+from openslot.platform.core.actor import PUBLIC, SYSTEM, Actor
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import messages
 from tests.payments.support import book, book_and_pay, cancel, find, intent_of, money, session_of, tick
 from tests.support.clocks import MovingClock

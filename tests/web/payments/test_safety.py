@@ -2,8 +2,8 @@
 
 import httpx2
 
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
+from openslot.domains.event_types.models import EventType
+from openslot.platform.core.work import Runtime
 from tests.support.fake_stripe import Books
 from tests.support.hostile_text import WHOLE, check_pages
 from tests.web.payments.conftest import PAGE, book, filled, manage_of

@@ -6,14 +6,14 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.times import iso
-from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
-from openslot.event_types.models import EventType, Money
-from openslot.payments.models import PaymentConnection
-from openslot.wait_list.operations import entry_token
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.models import EventType, Money
+from openslot.domains.payments.models import PaymentConnection
+from openslot.domains.wait_list.operations import entry_token
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.times import iso
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.fake_stripe import FakeStripe

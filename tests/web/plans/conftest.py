@@ -2,11 +2,11 @@
 
 import pytest
 
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Organization, Role, User
-from openslot.accounts.organizations import add_organization
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Organization, Role, User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.payments.plans.conftest import settings, story, stripe_settings, user
 from tests.support.clocks import clock
 from tests.support.host import member

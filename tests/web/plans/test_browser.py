@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 import httpx2
 from playwright.async_api import Browser, Page, expect
 
-from openslot.accounts.models import Organization, User
-from openslot.accounts.plans import Plan
-from openslot.core.actor import SYSTEM
-from openslot.core.work import Runtime
-from openslot.payments.subscription_jobs import read_plans
+from openslot.domains.accounts.models import Organization, User
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.plans.jobs import read_plans
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.work import Runtime
 from tests.payments.plans.support import Story
 from tests.support.browsers import open_as
 from tests.support.fake_stripe import billing

@@ -6,16 +6,16 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Organization, Role, User, UserWanted
-from openslot.accounts.plans import Plan
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR, SYSTEM
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.payments.subscription_jobs import read_plans
-from openslot.people import operations as people
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Organization, Role, User, UserWanted
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.people import operations as people
+from openslot.domains.plans.jobs import read_plans
+from openslot.platform.core.actor import OPERATOR, SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.payments.plans.support import Story
 from tests.support.clocks import MovingClock
 from tests.support.fake_stripe import billing

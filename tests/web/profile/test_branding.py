@@ -9,13 +9,13 @@ import httpx2
 import pytest
 from PIL import Image
 
-from openslot.accounts.models import ImageKind, User
-from openslot.accounts.pictures import MAX_BYTES, RewrittenPicture
-from openslot.accounts.profiles import set_image
-from openslot.bookings.links import manage_token
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.accounts.models import ImageKind, User
+from openslot.domains.accounts.pictures.operations import MAX_BYTES, RewrittenPicture
+from openslot.domains.accounts.profiles.operations import set_image
+from openslot.domains.bookings.links import manage_token
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.host import TEN, Book

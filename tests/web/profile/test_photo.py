@@ -10,12 +10,12 @@ import httpx2
 import pytest
 from PIL import Image
 
-from openslot.accounts.models import User
-from openslot.accounts.pictures import MAX_BYTES, Picture
-from openslot.accounts.profiles import set_photo
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.pictures.operations import MAX_BYTES, Picture
+from openslot.domains.accounts.profiles.operations import set_photo
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.page import read_page
 from tests.web.profile.conftest import HERE, draw, pixel
 

@@ -4,10 +4,10 @@ import re
 
 import httpx2
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import User, UserSettings
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import User, UserSettings
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.host import Book
 from tests.support.page import read_page
 from tests.web.profile.conftest import HERE

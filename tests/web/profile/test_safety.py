@@ -5,10 +5,10 @@ from contextlib import nullcontext
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.host import open_session
 from tests.support.live import connect, serving
 from tests.support.statements import CountingPool, count_statements

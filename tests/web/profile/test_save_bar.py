@@ -7,8 +7,8 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.support.browsers import open_as
 from tests.support.host import TWELVE, Book
 from tests.support.page_checks import BROAD

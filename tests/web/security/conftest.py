@@ -3,8 +3,8 @@
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import clock
 from tests.support.host import open_session
 from tests.support.two_factor import App, add_host, turn_on

@@ -7,10 +7,10 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from openslot.access.two_factor import code_at, step_of
-from openslot.accounts.models import User
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.domains.access.two_factor.operations import code_at, step_of
+from openslot.domains.accounts.models import User
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.browsers import BOTH_WAYS
 from tests.support.clocks import MovingClock
 from tests.support.oidc_provider import FakeProvider

@@ -2,10 +2,10 @@
 
 import pytest
 
-from openslot.access import two_factor
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.domains.access.two_factor import operations as two_factor
+from openslot.domains.accounts.models import User
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import messages, part
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off

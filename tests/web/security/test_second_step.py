@@ -5,14 +5,15 @@ import re
 import httpx2
 import pytest
 
-from openslot.accounts import invitations, members
-from openslot.accounts.models import User
-from openslot.accounts.organizations import add_organization
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.environment import load_settings
-from openslot.core.work import Runtime
+from openslot.domains.accounts.invitations import operations as invitations
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.live import connect, serving
 from tests.support.page import read_page

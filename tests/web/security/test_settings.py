@@ -8,11 +8,11 @@ from contextlib import nullcontext
 import httpx2
 import pytest
 
-from openslot.access.two_factor import code_at, step_of
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
+from openslot.domains.access.two_factor.operations import code_at, step_of
+from openslot.domains.accounts.models import User
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.host import open_session
 from tests.support.live import connect, serving

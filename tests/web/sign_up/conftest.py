@@ -10,14 +10,15 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts import members, organizations
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.plans import Plan
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import messages, part
 from tests.support.clocks import MovingClock, clock
 from tests.support.effects import work_off

@@ -4,11 +4,11 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.access import operations as access
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
+from openslot.domains.access import operations as access
+from openslot.domains.accounts.models import User
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.support.host import open_session
 
 

@@ -2,10 +2,10 @@
 
 import httpx2
 
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import User, UserWanted
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.passwords import PASSWORD
 from tests.web.sign_up.conftest import NEW
 

@@ -4,13 +4,13 @@ from uuid import UUID
 
 import httpx2
 
-from openslot.access import operations as access
-from openslot.access.models import CredentialKind
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.access import operations as access
+from openslot.domains.access.models import CredentialKind
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.plans import Plan
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.page import read_page
 from tests.web.sign_up.others import give_access
 

@@ -5,18 +5,19 @@ from contextlib import nullcontext
 import httpx2
 import pytest
 
-from openslot.access import operations as access
-from openslot.access.address_changes import LASTS
-from openslot.access.jobs import tidy_access
-from openslot.accounts import invitations, organizations
-from openslot.accounts import operations as accounts
-from openslot.accounts.members import add_member
-from openslot.accounts.models import Role, User
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.ids import fingerprint
-from openslot.core.work import Runtime
+from openslot.domains.access import operations as access
+from openslot.domains.access.address_changes import LASTS
+from openslot.domains.access.jobs import tidy_access
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.invitations import operations as invitations
+from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.models import Role, User
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.ids import fingerprint
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import mails, part
 from tests.support.clocks import MovingClock
 from tests.support.host import open_session

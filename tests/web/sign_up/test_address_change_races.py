@@ -5,12 +5,13 @@ import asyncio
 import httpx2
 import pytest
 
-from openslot.accounts import members, organizations
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import User
-from openslot.accounts.store import lock_host
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.store import lock_host
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.host import open_session
 from tests.support.locks import wait_for_locks
 from tests.support.page import read_page

@@ -2,9 +2,9 @@
 
 import pytest
 
-from openslot.i18n.languages import DEFAULT
-from openslot.i18n.localization import localize
-from openslot.web.sessions import name_browser
+from openslot.doors.web.sessions import name_browser
+from openslot.platform.i18n.languages import DEFAULT
+from openslot.platform.i18n.localization import localize
 
 MOZILLA = "Mozilla/5.0"
 WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"

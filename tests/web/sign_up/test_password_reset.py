@@ -6,18 +6,18 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.access import operations as access
-from openslot.access import resets
-from openslot.access.errors import InvalidCredentials, InvalidResetLink
-from openslot.access.jobs import tidy_access
-from openslot.access.models import CredentialKind
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import User, UserWanted
-from openslot.core.actor import OPERATOR, PUBLIC
-from openslot.core.config import Settings
-from openslot.core.ids import fingerprint
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.access import operations as access
+from openslot.domains.access.errors import InvalidCredentials, InvalidResetLink
+from openslot.domains.access.jobs import tidy_access
+from openslot.domains.access.models import CredentialKind
+from openslot.domains.access.resets import operations as resets
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR, PUBLIC
+from openslot.platform.core.config import Settings
+from openslot.platform.core.ids import fingerprint
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import mails, part
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off

@@ -7,13 +7,13 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from openslot.accounts import members
-from openslot.accounts import operations as accounts
-from openslot.accounts.models import Organization, User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.people import departures, store
-from openslot.people import operations as people
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import Organization, User
+from openslot.domains.people import departures, store
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import part
 from tests.support.host import ELEVEN, Book, book
 from tests.support.provisioning import SUSPEND, Provider, found_organization, harbor, organization, token

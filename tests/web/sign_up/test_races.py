@@ -5,21 +5,23 @@ import asyncio
 import httpx2
 import pytest
 
-from openslot.access import resets
-from openslot.access.errors import InvalidResetLink
-from openslot.accounts import invitations, members, sign_ups
-from openslot.accounts import operations as accounts
-from openslot.accounts.errors import EmailAlreadyExists
-from openslot.accounts.models import User, UserWanted
-from openslot.accounts.organizations import add_organization
-from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
-from openslot.core.config import Settings
-from openslot.core.ids import new_id
-from openslot.core.work import Runtime
-from openslot.people import operations
-from openslot.people import operations as people
-from openslot.scim import operations as scim
-from openslot.scim.errors import NotUnique
+from openslot.domains.access.errors import InvalidResetLink
+from openslot.domains.access.resets import operations as resets
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts import sign_ups
+from openslot.domains.accounts.errors import EmailAlreadyExists
+from openslot.domains.accounts.invitations import operations as invitations
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.organizations.operations import add_organization
+from openslot.domains.people import operations
+from openslot.domains.people import operations as people
+from openslot.doors.scim import operations as scim
+from openslot.doors.scim.errors import NotUnique
+from openslot.platform.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
+from openslot.platform.core.config import Settings
+from openslot.platform.core.ids import new_id
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.locks import wait_for_locks
 from tests.support.page import read_page

@@ -8,15 +8,15 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from openslot.access import sessions
-from openslot.access.errors import SessionNotFound
-from openslot.accounts.models import User, UserWanted
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.ids import fingerprint
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.access import sessions
+from openslot.domains.access.errors import SessionNotFound
+from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.ids import fingerprint
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.host import open_session
 from tests.support.live import connect, serving

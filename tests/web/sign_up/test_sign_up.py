@@ -5,17 +5,17 @@ import asyncio
 import httpx2
 import pytest
 
-from openslot.access.jobs import tidy_access
-from openslot.accounts import operations as accounts
-from openslot.accounts import sign_ups
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.environment import load_settings
-from openslot.core.errors import StartupError
-from openslot.core.ids import fingerprint
-from openslot.core.work import Runtime
-from openslot.web.sign_up import FIRST_PAGE
+from openslot.domains.access.jobs import tidy_access
+from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts import sign_ups
+from openslot.domains.accounts.models import User
+from openslot.doors.web.sign_up import FIRST_PAGE
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.environment import load_settings
+from openslot.platform.core.errors import StartupError
+from openslot.platform.core.ids import fingerprint
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import mails, part
 from tests.support.clocks import MovingClock
 from tests.support.page import read_page

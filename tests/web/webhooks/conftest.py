@@ -8,7 +8,7 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from openslot.core.work import Runtime
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.effects import work_off
 from tests.support.host import book, clock, member, settings, stranger, user

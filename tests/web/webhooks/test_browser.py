@@ -7,11 +7,11 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.crm import operations as crms
-from openslot.crm.models import CrmWanted
+from openslot.domains.accounts.models import User
+from openslot.domains.crm import operations as crms
+from openslot.domains.crm.models import CrmWanted
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off

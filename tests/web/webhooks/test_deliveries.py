@@ -6,7 +6,7 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.core.work import Runtime
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MONDAY, MovingClock
 from tests.support.effects import work_off
 from tests.support.page import read_page

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 import httpx2
 from standardwebhooks import Webhook
 
-from openslot.accounts.models import User
-from openslot.core.outbound import OutboundReason
-from openslot.core.work import Runtime
-from openslot.web.dashboard.webhooks.endpoints import SENTENCES, URL_FAULTS
-from openslot.webhooks.rules import MAX_ENDPOINTS
-from openslot.webhooks.schemas import PUBLISHED_TYPES
+from openslot.domains.accounts.models import User
+from openslot.domains.webhooks.rules import MAX_ENDPOINTS
+from openslot.domains.webhooks.schemas import PUBLISHED_TYPES
+from openslot.doors.web.dashboard.webhooks.endpoints import SENTENCES, URL_FAULTS
+from openslot.platform.core.outbound import OutboundReason
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.page import read_page

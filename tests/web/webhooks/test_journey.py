@@ -7,8 +7,8 @@ import pytest
 from playwright.async_api import Browser, expect
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.support.browsers import BOTH_WAYS, open_as
 from tests.support.clocks import real_clock as clock
 from tests.support.effects import working

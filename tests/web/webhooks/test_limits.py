@@ -2,9 +2,9 @@
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.web.dashboard.webhooks.deliveries import SENDS
+from openslot.domains.accounts.models import User
+from openslot.doors.web.dashboard.webhooks.deliveries import SENDS
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.host import open_session

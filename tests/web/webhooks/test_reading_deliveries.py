@@ -5,7 +5,7 @@ import re
 import httpx2
 import pytest
 
-from openslot.core.work import Runtime
+from openslot.platform.core.work import Runtime
 from tests.support.page import read_page
 from tests.support.receiver import Receiver
 from tests.web.webhooks.conftest import last_delivery, results

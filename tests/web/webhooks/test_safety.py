@@ -6,11 +6,11 @@ from uuid import UUID
 
 import httpx2
 
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.routing import collect, find_declaration
+from openslot.domains.accounts.models import User
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
+from openslot.platform.routing import collect, find_declaration
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.forms import NOBODY
@@ -38,7 +38,7 @@ COSTS = {
 
 
 def paths(method: str, *, endpoint: object = NOBODY, delivery: object = NOBODY) -> Iterator[str]:
-    for handler in collect("openslot.web.dashboard.webhooks"):
+    for handler in collect("openslot.doors.web.dashboard.webhooks"):
         declaration = find_declaration(handler)
         assert declaration is not None
         if declaration.method == method:

@@ -6,8 +6,8 @@ import httpx2
 import pytest
 
 from openslot.app import create_app
-from openslot.core.config import Settings
-from openslot.routing import Response, get
+from openslot.platform.core.config import Settings
+from openslot.platform.routing import Response, get
 from tests.support.clocks import MovingClock, clock
 from tests.support.live import connect, serving
 

@@ -6,9 +6,9 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, FrameLocator, Page, expect
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.event_types.models import Location, LocationAsks, LocationKind
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import Location, LocationAsks, LocationKind
+from openslot.platform.core.work import Runtime
 from tests.bookings.conftest import offer
 from tests.support.email_codes import read_code
 from tests.support.host import open_session

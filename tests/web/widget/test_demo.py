@@ -4,14 +4,14 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from openslot.accounts.models import UserWanted
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
 from openslot.demo.offers import make_offers
 from openslot.demo.people import HOST
 from openslot.demo.seed import seed
-from openslot.people import operations as people
-from openslot.web.widget import DEMO_HOST
+from openslot.domains.accounts.models import UserWanted
+from openslot.domains.people import operations as people
+from openslot.doors.web.widget import DEMO_HOST
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.browsers import open_page
 from tests.support.page import read_page
 from tests.support.page_checks import AXE, AXE_ON_COLORS, OVERFLOW, PHONE, TOO_SMALL, WIDE, bring_axe, run_axe

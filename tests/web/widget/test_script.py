@@ -4,8 +4,8 @@ import gzip
 
 import httpx2
 
-from openslot.i18n.languages import LANGUAGES
-from openslot.web.widget import get_script
+from openslot.doors.web.widget import get_script
+from openslot.platform.i18n.languages import LANGUAGES
 
 MAX_BYTES = 3000
 

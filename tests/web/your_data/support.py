@@ -1,6 +1,6 @@
 """The page where hosts delete their account, and its mail."""
 
-from openslot.core.work import Runtime
+from openslot.platform.core.work import Runtime
 
 PAGE = "/settings/data/delete"
 

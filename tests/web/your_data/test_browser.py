@@ -5,8 +5,8 @@ import asyncio
 import httpx2
 from playwright.async_api import Browser, Page, Route, expect
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.support.browsers import open_as
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off

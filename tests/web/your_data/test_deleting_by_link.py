@@ -5,9 +5,9 @@ from datetime import timedelta
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.people import deletions
+from openslot.domains.accounts.models import User
+from openslot.domains.people import deletions
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import messages
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off

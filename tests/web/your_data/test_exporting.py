@@ -8,12 +8,12 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
-from openslot.exports import operations as exports
-from openslot.exports.archives import make_export
-from openslot.exports.files import FILES
+from openslot.domains.accounts.models import User
+from openslot.domains.exports import operations as exports
+from openslot.domains.exports.archives import make_export
+from openslot.domains.exports.files import FILES
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.forms import NOBODY
@@ -33,7 +33,7 @@ async def test_without_an_export_the_page_says_the_next_step(member: httpx2.Asyn
 async def test_it_is_requested_made_and_downloaded(
     member: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, book: Book, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openslot.exports.archives.PIECE", 1000)
+    monkeypatch.setattr("openslot.domains.exports.archives.PIECE", 1000)
     await book()
     answer = await member.post(f"{PAGE}/export")
     assert answer.headers["location"] == f"{PAGE}?done=requested"

@@ -5,16 +5,16 @@ from email.message import EmailMessage
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
-from openslot.core.actor import SYSTEM
-from openslot.core.work import Runtime
-from openslot.event_types.models import EventType
-from openslot.i18n.languages import ENGLISH, LANGUAGES, Language
-from openslot.i18n.localization import get_catalog
-from openslot.payments import operations
-from openslot.payments.connection_events import PaymentsUnreadable
-from openslot.payments.models import PaymentConnection
-from openslot.payments.subscriptions import TELL_SECOND, SecondSubscription
+from openslot.domains.accounts.models import User
+from openslot.domains.event_types.models import EventType
+from openslot.domains.payments import operations
+from openslot.domains.payments.connections.events import PaymentsUnreadable
+from openslot.domains.payments.models import PaymentConnection
+from openslot.domains.plans.operations import TELL_SECOND, SecondSubscription
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.work import Runtime
+from openslot.platform.i18n.languages import ENGLISH, LANGUAGES, Language
+from openslot.platform.i18n.localization import get_catalog
 from tests.integrations.mail.conftest import messages, part
 from tests.integrations.mail.support import EVIL, check_message
 from tests.payments.support import book, find, intent_of, session_of, tick

@@ -6,9 +6,9 @@ from ipaddress import ip_network
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
-from openslot.core.config import Networks, Settings
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.config import Networks, Settings
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, FakeProvider, providing
 from tests.support.two_factor import add_host

@@ -8,13 +8,13 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.core.actor import SYSTEM
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.integrations.oidc import provider as wire
-from openslot.integrations.oidc.operations import tidy_oidc
+from openslot.domains.accounts.models import User
+from openslot.domains.oidc import provider as wire
+from openslot.domains.oidc.operations import tidy_oidc
+from openslot.platform.core.actor import SYSTEM
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.host import open_session
 from tests.support.live import connect, serving

@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
+from openslot.domains.accounts.models import User
+from openslot.platform.core.work import Runtime
 from tests.integrations.mail.conftest import messages, part
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off

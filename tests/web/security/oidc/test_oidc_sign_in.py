@@ -8,12 +8,12 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
-from openslot.core.work import Runtime
-from openslot.people import operations as people
+from openslot.domains.accounts.models import User
+from openslot.domains.people import operations as people
+from openslot.platform.core.actor import OPERATOR
+from openslot.platform.core.config import Settings
+from openslot.platform.core.work import Runtime
 from tests.support.clocks import MovingClock
 from tests.support.live import connect, serving
 from tests.support.oidc_provider import FakeProvider

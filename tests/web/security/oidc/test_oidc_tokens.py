@@ -8,9 +8,9 @@ import httpx2
 import pytest
 from joserfc.jwk import ECKey, RSAKey
 
-from openslot.accounts.models import User
-from openslot.core.work import Runtime
-from openslot.integrations.oidc import provider as wire
+from openslot.domains.accounts.models import User
+from openslot.domains.oidc import provider as wire
+from openslot.platform.core.work import Runtime
 from tests.support.oidc_provider import CLIENT_ID, FakeProvider
 from tests.support.page import read_page
 from tests.web.security.oidc.signing_in import is_in, sign_in

@@ -1,0 +1,1 @@
+"""Nouns and verbs: what is booked, by whom, when, and what follows from it."""

@@ -1,0 +1,1 @@
+"""Who comes in with a key: all that a door asks of the database."""

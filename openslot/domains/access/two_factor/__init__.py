@@ -1,0 +1,1 @@
+"""The second factor of a sign-in: authenticators and recovery codes."""

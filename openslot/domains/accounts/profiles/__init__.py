@@ -1,0 +1,1 @@
+"""What a host shows of themselves: name, address, picture, colors."""

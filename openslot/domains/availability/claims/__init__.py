@@ -1,0 +1,1 @@
+"""Time of a host that is taken, for whatever reason."""

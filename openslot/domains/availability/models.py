@@ -1,0 +1,416 @@
+"""The nouns of availability: what is meant, what is taken, what is open, and why the rest is closed."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from msgspec import Struct
+
+from openslot.domains.accounts.models import PLAIN_PAGE, PageBrand
+from openslot.domains.event_types.models import BookingLink, EventType
+from openslot.domains.schedules.models import Schedule
+from openslot.domains.teams.models import (
+    Candidate,
+    ChoiceAsked,
+    HostChoice,
+    HostGroup,
+    HostRole,
+    TeamRules,
+    TeamSession,
+)
+from openslot.platform.core.times import FOREVER
+
+
+class BySlug(Struct, frozen=True):
+    owner_id: UUID
+    slug: str
+    minutes: int | None = None
+    """How long the meeting is to be, one of the event type's durations; None is its default, here and below."""
+
+
+class ByPage(Struct, frozen=True):
+    """An active event type by its host's username and its slug; a private one needs its token, or that of a link."""
+
+    username: str
+    slug: str
+    token: str | None = None
+    minutes: int | None = None
+
+
+class ById(Struct, frozen=True):
+    """An active event type by its id; a private one needs its token, or that of a link."""
+
+    event_type_id: UUID
+    token: str | None = None
+    minutes: int | None = None
+
+
+class ByBooking(Struct, frozen=True):
+    """An event type that was booked before, active or not; the duration is the booking's own, offered or not."""
+
+    event_type_id: UUID
+    minutes: int | None = None
+
+
+class ByTeamPage(Struct, frozen=True):
+    """An active event type by its team's slug and its own; a private one needs its token, or that of a link."""
+
+    team_slug: str
+    slug: str
+    token: str | None = None
+    minutes: int | None = None
+
+
+EventTypeRef = BySlug | ByPage | ById | ByBooking | ByTeamPage
+
+
+class Drafted(Struct, frozen=True):
+    """An event type as it would be if it were saved, which can be looked at and not be booked."""
+
+    event_type: EventType
+    minutes: int | None = None
+
+
+class ClaimKind(StrEnum):
+    """What time is taken for. Only holds count for the limits of holds: what waits for money or the host is booked."""
+
+    HOLD = "hold"
+    BOOKING = "booking"
+    PAYMENT = "payment"
+    REQUEST = "request"
+    SESSION = "session"
+    OFFER = "offer"
+    """It is kept for somebody on the wait list."""
+
+
+class Claim(Struct, frozen=True):
+    """Time of the host that is taken, buffers included, in whole seconds since 1970."""
+
+    start: int
+    end: int
+    kind: str = ClaimKind.BOOKING
+    session_start: int | None = None
+    """When a group session of the asked event type begins; None for every other claim."""
+
+    seats_left: int = 0
+    """How many seats of that session are free."""
+
+    session_end: int | None = None
+    """When a group session ends, which its event type may have changed since; None for every other claim."""
+
+
+class Busy(Struct, frozen=True):
+    """Time that a foreign calendar says is taken, as it is, in whole seconds since 1970."""
+
+    start: int
+    end: int
+    source: str = "A calendar"
+    is_unread: bool = False
+    """Whether the calendar has not been read for too long, so that nobody knows."""
+
+    @classmethod
+    def always(cls, source: str) -> "Busy":
+        """Treat a host as busy all the time, because a calendar can't be read."""
+        return cls(-FOREVER, FOREVER, source, is_unread=True)
+
+
+class Taken(Struct, frozen=True):
+    claims: Sequence[Claim] = ()
+    busy: Sequence[Busy] = ()
+    booked: Sequence[int] = ()
+    """The starts of the event type's confirmed bookings and live holds, which the limits count."""
+
+
+class HostInputs(Struct, frozen=True, kw_only=True):
+    """One of the hosts of a team: when they work, and what takes their time."""
+
+    host_no: int
+    name: str
+    schedule: Schedule
+    taken: Taken
+    """Its starts are those of the event type's bookings that they host."""
+
+    booked_in_all: Sequence[int] = ()
+    """The starts of all that takes their time; a group session is one."""
+
+    has_stale: bool = False
+    """Whether an expired hold still stands in the constraint's way."""
+
+    left_at: datetime | None = None
+    """When they last left an organization, and what was upcoming was cancelled."""
+
+
+class GroupInputs(Struct, frozen=True, kw_only=True):
+    group: HostGroup
+    candidates: tuple[Candidate, ...]
+
+
+class TeamInputs(Struct, frozen=True, kw_only=True):
+    """Those of whom the hosts of a team's event type are picked."""
+
+    rules: TeamRules
+    groups: tuple[GroupInputs, ...]
+    hosts: Mapping[int, HostInputs]
+    """By their numbers; none where free times are listed, which are read some at a time."""
+
+    versions: Mapping[int, int | None] = {}
+    """Of the time of each host, by their numbers: another one for each change; None: it is not known."""
+
+    changing: Sequence[UUID] = ()
+    """Claims that are about to change, and close nothing."""
+
+    is_unsettled: bool = False
+    """Whether the ledger has to be settled before hosts are chosen."""
+    sessions: Mapping[int, TeamSession] = {}
+    """By their starts, of which each has one; the seats are in the claims that are taken."""
+
+
+class SlotInputs(Struct, frozen=True, kw_only=True):
+    event_type: EventType
+    schedule: Schedule
+    """Of a team's event type: the team's calendar, which is never closed."""
+
+    taken: Taken
+    now: datetime
+    minutes: int | None = None
+    """How long the meeting is to be; None is the event type's default."""
+
+    team: TeamInputs | None = None
+    """None: the owner of the event type hosts it alone."""
+
+    @property
+    def duration(self) -> timedelta:
+        return timedelta(minutes=self.minutes or self.event_type.duration_minutes)
+
+
+class ClaimedHost(Struct, frozen=True, kw_only=True):
+    """A host of a team's event type with the claim that takes their time, and the group that they were chosen of."""
+
+    user_id: UUID
+    host_no: int
+    name: str
+    claim_id: UUID
+    group_id: UUID | None
+    role: HostRole
+
+
+class ChosenHosts(Struct, frozen=True, kw_only=True):
+    """Who was chosen of a group, and of whom."""
+
+    group: HostGroup
+    choice: HostChoice
+    asked: ChoiceAsked
+
+
+class Claimed(Struct, frozen=True, kw_only=True):
+    claim_id: UUID
+    seat_id: UUID | None
+    event_type: EventType
+    starts_at: datetime
+    ends_at: datetime
+    link: BookingLink | None = None
+    """Through which it is booked."""
+
+    hosts: tuple[ClaimedHost, ...] = ()
+    """Whose time it is if a team hosts it, the organizer first; the claim above is the organizer's."""
+
+    chosen: tuple[ChosenHosts, ...] = ()
+    """The choices that were made for it now; none for a time that was held before."""
+
+    hold_id: UUID | None = None
+    """The hold that has become it."""
+
+    replaced: Mapping[UUID, UUID] = {}
+    """Who hosts it now instead of whom."""
+
+    found: "SlotContext | None" = None
+    """What decided about it."""
+
+    @property
+    def own_id(self) -> UUID:
+        """What nobody else has of it: the seat of a session, or the time."""
+        return self.seat_id or self.claim_id
+
+
+class Weeks(Struct, frozen=True, kw_only=True):
+    """The same local time in several weeks in a row, whose host is locked: which of them can be booked."""
+
+    found: "SlotContext"
+    open: tuple[datetime, ...]
+    closed: tuple[datetime, ...]
+    held_id: UUID | None
+    """The caller's own hold of the first of the open ones; of a team's event type it is given up."""
+
+    held_hosts: tuple[ClaimedHost, ...] = ()
+    """Whose time that hold has taken."""
+
+    @property
+    def event_type(self) -> EventType:
+        return self.found.inputs.event_type
+
+
+class Hold(Struct, frozen=True, kw_only=True):
+    id: UUID
+    expires_at: datetime
+
+
+class Days(Struct, frozen=True):
+    """From one date to another, both included."""
+
+    first: date
+    last: date
+
+
+class Slots(Struct, frozen=True):
+    """The starts that may be booked, in order, in whole seconds since 1970."""
+
+    starts: list[int]
+    duration: int
+    session_ends: Mapping[int, int] = {}
+    """The ends of group sessions that last longer or shorter than their event type does now, by their start."""
+
+
+class Code(StrEnum):
+    """What a start is: open, or closed by the first of these that applies."""
+
+    OPEN = "open"
+    PAST = "past"
+    OUTSIDE_HOURS = "outside_hours"
+    OFF_GRID = "off_grid"
+    OUT_OF_OFFICE = "out_of_office"
+    HOLIDAY = "holiday"
+    WINDOW = "window"
+    NOTICE = "notice"
+    DAY_LIMIT = "day_limit"
+    WEEK_LIMIT = "week_limit"
+    FULL = "full"
+    TAKEN = "taken"
+    BUSY = "busy"
+    NO_HOSTS = "no_hosts"
+    """Too few hosts of a team are free."""
+
+
+NO_START = frozenset({Code.PAST, Code.OUTSIDE_HOURS, Code.OFF_GRID})
+"""A start closed by one of these was never one that could be asked for; all others may open again."""
+
+
+class Reason(Struct, frozen=True, rename="camel"):
+    """One rule that closes a start, or some starts of a day."""
+
+    code: Code
+    sentence: str
+    remedy: str
+    """What would open it."""
+
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    """The span that the rule closes, where it has one."""
+
+    closes: int = 1
+    """How many starts it closes."""
+
+
+class HostExplained(Struct, frozen=True, rename="camel"):
+    """Whether a host of a team can be chosen for a start."""
+
+    name: str
+    can_be_chosen: bool
+    sentence: str
+    """Why, or why not: `Ana is in a meeting`, `Jim is 3 ahead`."""
+
+
+class GroupExplained(Struct, frozen=True, rename="camel"):
+    """Of whom a team's hosts for a start are picked, and whether enough of them can be chosen."""
+
+    pick: int
+    can_be_chosen: int
+    """How many of its hosts."""
+
+    sentence: str
+    hosts: tuple[HostExplained, ...]
+
+
+class StartExplained(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Why a start is open or closed, the most telling reason first."""
+
+    starts_at: datetime
+    code: Code
+    reasons: tuple[Reason, ...]
+    groups: tuple[GroupExplained, ...] = ()
+    """Only set for team event types."""
+
+
+class HostOfDay(Struct, frozen=True, rename="camel"):
+    """At how many starts of a day a host of a team is free."""
+
+    name: str
+    free: int
+
+
+class DayExplained(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """How many starts a day's hours give, how many are open, and what closes the others."""
+
+    on: date
+    starts: int
+    open: int
+    reasons: tuple[Reason, ...]
+    hosts: tuple[HostOfDay, ...] = ()
+    """Only set for team event types."""
+
+
+class SlotContext(Struct, frozen=True, kw_only=True):
+    """Everything that decides, and whose time it is."""
+
+    inputs: SlotInputs
+    claim_ids: list[UUID | None]
+    """Those of the setting's claims that are group sessions, in the same order."""
+
+    has_stale: bool
+    """Whether an expired hold still stands in the constraint's way."""
+
+    host_no: int
+    host_name: str
+    host_username: str
+    host_zone: str
+    host_left_at: datetime | None
+    """When the host last left an organization, and what was upcoming was cancelled."""
+
+    host_photo: str | None = None
+    host_color: str | None = None
+    host_brand: PageBrand = PLAIN_PAGE
+    """The hash of the host's photo, the color of their brand, and what else their pages show; read for a page alone."""
+    sends_messages: bool = False
+    """Whether invitees who agree to it get messages: only a page knows it."""
+
+    link: BookingLink | None = None
+    """The link whose token was given."""
+
+
+class MonthOfSlots(Struct, frozen=True, kw_only=True):
+    found: SlotContext
+    slots: Slots
+    zone: ZoneInfo
+    """Whose calendar it is."""
+
+    today: date
+    """In that calendar."""
+
+    month: date
+    """Its first day."""
+
+    has_earlier: bool
+    """Whether the month before is not over."""
+
+    has_later: bool
+    """Whether the booking window reaches the month after."""
+
+
+class WholeDayExplained(Struct, frozen=True, kw_only=True):
+    """A day of the host's calendar with every start of it, and one start that was asked for."""
+
+    found: SlotContext
+    day: DayExplained
+    starts: tuple[StartExplained, ...]
+    asked: StartExplained | None

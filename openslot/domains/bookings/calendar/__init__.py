@@ -1,0 +1,1 @@
+"""Bookings of days and months."""

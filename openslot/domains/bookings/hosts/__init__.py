@@ -1,0 +1,1 @@
+"""The hosts of a booking."""

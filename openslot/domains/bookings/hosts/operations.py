@@ -1,0 +1,194 @@
+"""Who hosts a booking of a team's event type: kept with it, locked for a change, and counted in the ledger.
+
+A group session counts once, however many seats of it are booked: the ledger knows it by its claim.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+from unicodedata import normalize
+from uuid import UUID
+
+import msgspec
+from msgspec.structs import replace
+
+from openslot.domains.accounts.models import User
+from openslot.domains.accounts.store import lock_hosts
+from openslot.domains.availability import team_claims, team_sessions
+from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.models import Claimed, ClaimedHost, EventTypeRef
+from openslot.domains.bookings.events import BookingEvent
+from openslot.domains.bookings.hosts import store as host_store
+from openslot.domains.bookings.hosts.store import HostsOfBookings
+from openslot.domains.bookings.models import Booking, BookingDetails
+from openslot.domains.event_types.models import EventType
+from openslot.domains.teams import hosting
+from openslot.domains.teams.ledger import operations as ledger
+from openslot.domains.teams.models import AssignmentReason, BookingHost, CreditReason, Replacement
+from openslot.platform.core.text import mentions
+from openslot.platform.core.work import Work
+from openslot.platform.i18n import say
+
+INVITEE = "invitee"
+
+
+def show(hosts: Iterable[ClaimedHost]) -> tuple[BookingHost, ...]:
+    """Name hosts as events tell them."""
+    return tuple(BookingHost(user_id=each.user_id, name=each.name, role=each.role) for each in hosts)
+
+
+def meeting_of(booking: Booking) -> UUID:
+    """Name what is counted for the hosts of a booking: itself, or the session in which it has a seat."""
+    return booking.claim_id if booking.seat_id else booking.id
+
+
+def add(work: Work, booking: Booking, claimed: Claimed) -> None:
+    """Stage who hosts a new booking, and count it for them; a hold or a session was counted before."""
+    if claimed.hosts:
+        work.stage(host_store.insert_hosts(booking.id, claimed.hosts))
+        _count(work, booking, claimed)
+
+
+def add_series(work: Work, bookings: Sequence[Booking], taken: Sequence[Claimed]) -> None:
+    """Stage who hosts the bookings of a new series; they are counted when these are written."""
+    for booking, claimed in zip(bookings, taken, strict=True):
+        if claimed.hosts:
+            work.stage(host_store.insert_hosts(booking.id, claimed.hosts))
+
+
+async def count_series(work: Work, bookings: Sequence[Booking], taken: Sequence[Claimed]) -> None:
+    """Count each booking of a series for its hosts, one after the other."""
+    for booking, claimed in zip(bookings, taken, strict=True):
+        if claimed.hosts:
+            _count(work, booking, claimed)
+            await work.apply()
+
+
+def _count(work: Work, booking: Booking, claimed: Claimed) -> None:
+    if claimed.hold_id is not None:
+        ledger.keep_hold(work, claimed.hold_id, meeting_of(booking))
+    for each in claimed.chosen:
+        reason = AssignmentReason.SERIES if each.asked.kept else AssignmentReason.BOOKED
+        ledger.assign(work, each.group, each.choice, each.asked, reason, booking_id=meeting_of(booking))
+
+
+def tell(work: Work, event: type[BookingEvent], details: BookingDetails, **more: Any) -> BookingEvent:
+    """Write what has happened to a booking."""
+    return event(
+        booking=details.booking,
+        event_type=details.event_type,
+        contact=details.contact,
+        base_url=work.runtime.settings.public_url,
+        hosts=details.hosts,
+        **more,
+    )
+
+
+async def find(work: Work, details: BookingDetails) -> tuple[ClaimedHost, ...]:
+    """Read who hosts a booking now, whose event type is locked; nobody if it has no team."""
+    return (await find_all(work, [details])).get(details.booking.id, ())
+
+
+async def find_all(work: Work, details: Sequence[BookingDetails]) -> HostsOfBookings:
+    """Read who hosts some bookings of one event type now, which is locked; nobody if it has no team."""
+    is_team = any(each.event_type.team_id is not None for each in details)
+    return await host_store.list_hosts(work.db, [each.booking.id for each in details]) if is_team else {}
+
+
+def list_previous(before: Sequence[ClaimedHost], claimed: Claimed) -> tuple[BookingHost, ...]:
+    """Name who hosted a booking before, if others do now."""
+    have_changed = {each.user_id for each in before} != {each.user_id for each in claimed.hosts}
+    return show(before) if have_changed else ()
+
+
+async def move(
+    work: Work, booking: Booking, before: tuple[ClaimedHost, ...], which: EventTypeRef, starts_at: datetime
+) -> Claimed:
+    """Give a booking another time with its hosts or others, or with those of another session, and count that."""
+    claimed = await team_claims.move(work, which, starts_at, before, seat_id=booking.seat_id)
+    if claimed.claim_id == booking.claim_id:
+        await change(work, [booking], before, claimed, AssignmentReason.RESCHEDULED)
+        return claimed
+    if await leave(work, booking, before):
+        await ledger.reverse(work, meeting_of(booking), CreditReason.RESCHEDULED)
+    work.stage(*host_store.change_hosts(booking.id, claimed.hosts))
+    _count(work, replace(booking, claim_id=claimed.claim_id, seat_id=claimed.seat_id), claimed)
+    return claimed
+
+
+async def leave(work: Work, booking: Booking, hosts: Sequence[ClaimedHost], *, counts: bool = False) -> bool:
+    """Free the hosts of a booking, who are locked, or its seat; return whether nobody else has a seat with them.
+
+    If a session is left to those who hold a seat, it counts only if they book it, or if it `counts` in any case.
+    """
+    if booking.seat_id is None:
+        claims.free_all(work, [each.claim_id for each in hosts])
+        return True
+    others = await team_sessions.leave(work, hosts, booking.seat_id)
+    if not others.booked and others.held_until and not counts:
+        await ledger.hold_again(work, booking.claim_id)
+    return not others.booked and others.held_until is None
+
+
+async def cancel(work: Work, event_type: EventType, hosts: HostsOfBookings, *cancelled: Booking) -> None:
+    """Free the hosts of cancelled bookings, and take back what was counted.
+
+    It is taken back if the invitee cancels, else as the team says. A session stays and counts for who has a seat in it.
+    """
+    await lock_hosts(work.db, {host.user_id for each in hosts.values() for host in each})
+    rules = await hosting.get_rules(work, event_type.id)
+    for each in cancelled:
+        counts = each.cancelled_by != INVITEE and rules.counts_host_cancellations
+        if await leave(work, each, hosts[each.id], counts=counts) and not counts:
+            await ledger.reverse(work, meeting_of(each), CreditReason.CANCELLED)
+
+
+async def free_unconfirmed(work: Work, booking: Booking, hosts: Sequence[ClaimedHost], reason: CreditReason) -> None:
+    """Free the hosts of a booking that was never confirmed: it counts for nobody, whoever has ended it."""
+    await lock_hosts(work.db, {each.user_id for each in hosts})
+    if await leave(work, booking, hosts):
+        await ledger.reverse(work, meeting_of(booking), reason)
+
+
+async def change(
+    work: Work, bookings: Sequence[Booking], before: Iterable[ClaimedHost], claimed: Claimed, reason: AssignmentReason
+) -> None:
+    """Stage that others host a booking, or all of a session, and move what was counted for whose place they take."""
+    if not claimed.replaced:
+        return
+    work.stage(host_store.replace_hosts([each.id for each in bookings], claimed.replaced))
+    asked = {each.group.id: each.asked for each in claimed.chosen}
+    groups: dict[UUID, dict[UUID, UUID]] = {}
+    for each in before:
+        if each.user_id in claimed.replaced and each.group_id is not None:
+            groups.setdefault(each.group_id, {})[each.user_id] = claimed.replaced[each.user_id]
+    replaced = (Replacement(group_id=id_, hosts=hosts, asked=asked[id_]) for id_, hosts in groups.items())
+    await ledger.move(work, meeting_of(bookings[0]), *replaced, reason=reason)
+
+
+async def count_no_show(work: Work, event_type: EventType, booking: Booking) -> None:
+    """Take back, or count again, a meeting to which nobody came, if the team says that it does not count."""
+    if event_type.team_id is None or (await hosting.get_rules(work, event_type.id)).counts_no_shows:
+        return
+    if not booking.no_show:
+        await ledger.restore(work, meeting_of(booking))
+    elif not booking.seat_id or not await host_store.has_come(work.db, booking.claim_id, without=booking.id):
+        await ledger.reverse(work, meeting_of(booking), CreditReason.NO_SHOW)
+
+
+async def erase_some(work: Work, host: User, limit: int) -> int:
+    """Take somebody whose account is deleted out of some past bookings of other owners, and return how many."""
+    await _forget_name(work, host)
+    return await host_store.keep_claims(work.db, host.id, limit)
+
+
+async def _forget_name(work: Work, host: User) -> None:
+    """Remove reasons of others' cancelled bookings that name somebody as whole words."""
+    spelled = {normalize(form, host.name) for form in ("NFC", "NFD")} | {host.name}
+    # In a code's values, quotation marks and backslashes are escaped.
+    spelled |= {msgspec.json.encode(each).decode()[1:-1] for each in spelled}
+    found = await host_store.list_reasons(work.db, host.id, list(spelled))
+    booking_ids = [each.id for each in found if mentions(say(each.cancel_reason or ""), host.name)]
+    request_ids = [each.id for each in found if mentions(say(each.request_reason or ""), host.name)]
+    if booking_ids or request_ids:
+        await host_store.forget_reasons(work.db, booking_ids=booking_ids, request_ids=request_ids)

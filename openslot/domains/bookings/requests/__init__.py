@@ -1,0 +1,1 @@
+"""Bookings that wait for their host's answer."""

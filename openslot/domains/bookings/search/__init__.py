@@ -1,0 +1,1 @@
+"""Bookings by what people type."""

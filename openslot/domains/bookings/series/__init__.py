@@ -1,0 +1,1 @@
+"""Bookings that were made together and repeat."""

@@ -1,0 +1,1 @@
+"""What bookings cost that people make whom nobody knows."""

@@ -1,0 +1,1 @@
+"""Which payment account an event type names."""

@@ -1,0 +1,1 @@
+"""Links to an event type that are used once or end."""

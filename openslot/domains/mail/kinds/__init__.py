@@ -1,0 +1,1 @@
+"""Mails by what they are about."""

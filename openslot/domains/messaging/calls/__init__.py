@@ -1,0 +1,1 @@
+"""Calls that were recorded, as their provider tells of them."""

@@ -1,0 +1,1 @@
+"""Numbers of message providers that hosts and organizations connect."""

@@ -1,0 +1,1 @@
+"""Reminders as messages to phones."""

@@ -1,0 +1,1 @@
+"""Accounts of payment providers that hosts and organizations connect."""

@@ -1,0 +1,1 @@
+"""Notices of payment providers."""

@@ -1,0 +1,1 @@
+"""How much of a payment is given back."""

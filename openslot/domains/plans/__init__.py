@@ -1,0 +1,1 @@
+"""Plans that users and organizations buy from the operator."""

@@ -1,0 +1,1 @@
+"""How many bookings each member of a team was given, and why."""

@@ -1,0 +1,1 @@
+"""Who comes in: each door authenticates, reads arguments, and calls one verb."""

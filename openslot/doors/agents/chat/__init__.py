@@ -1,0 +1,1 @@
+"""Messages of agents to the team chat."""

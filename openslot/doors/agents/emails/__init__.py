@@ -1,0 +1,1 @@
+"""Emails that agents write."""

@@ -1,0 +1,1 @@
+"""Groups of an identity provider."""

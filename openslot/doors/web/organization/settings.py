@@ -1,0 +1,257 @@
+"""Pages: the organization itself: its names, how its mail looks, what happens when members leave, and its deletion."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from openslot.domains.access.two_factor import operations as two_factor
+from openslot.domains.accounts.errors import OrganizationPlanRequired, OwnerRequired
+from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.models import (
+    AssistantPolicy,
+    ChosenBrand,
+    MemberFilter,
+    Organization,
+    OwnMembership,
+    Role,
+    User,
+)
+from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.plans import Plan, running
+from openslot.domains.accounts.profiles import operations as profiles
+from openslot.domains.change_log.models import ChangeAction
+from openslot.domains.people import organization_deletions
+from openslot.doors.http.doors import Exchange
+from openslot.doors.web.dashboard.your_data import confirm_owner, needs_link
+from openslot.doors.web.shared import organization as current
+from openslot.doors.web.shared import words
+from openslot.doors.web.shared.navigation import may_create_organization
+from openslot.doors.web.shared.pages import page, redirect
+from openslot.platform.core.errors import Invalid
+from openslot.platform.core.text import LINE, ShortLine, defuse
+from openslot.platform.core.work import Work
+from openslot.platform.i18n import Text
+from openslot.platform.routing import Form, Response, WhenEmpty, get, post
+
+HERE = "/organization/settings"
+MAX_NAMED = 20
+ASSISTANT_POLICIES = {
+    AssistantPolicy.ALLOWED: Text("Members decide"),
+    AssistantPolicy.READ: Text("Assistants may only read"),
+    AssistantPolicy.FORBIDDEN: Text("No assistants"),
+}
+NO_PASSWORD = Text("Your account has no password. Set one first, so that we can ask you for it.")
+
+
+class NamesForm(Struct, frozen=True, kw_only=True):
+    name: Annotated[ShortLine, WhenEmpty(Text("Enter the name of the organization"))]
+    slug: Annotated[str, Meta(pattern=LINE, max_length=50), WhenEmpty(Text("Enter a short name"))]
+
+
+class BrandForm(Struct, frozen=True, kw_only=True):
+    brand: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
+    color: Annotated[str, Meta(pattern=LINE, max_length=7)] = ""
+    logo: Annotated[str, Meta(pattern=LINE, max_length=2000)] = ""
+
+
+class DeparturesForm(Struct, frozen=True, kw_only=True):
+    keeps: bool
+    share: Annotated[int, Meta(ge=0, le=100), WhenEmpty(Text("Enter a number from 0 to 100"))]
+
+
+class AssistantsForm(Struct, frozen=True, kw_only=True):
+    assistants: Annotated[AssistantPolicy, WhenEmpty(Text("Choose one of these"))]
+
+
+@get("/organization/settings")
+async def show_settings(request: Exchange, work: Work, user: User, form: Form[Any] = Form()) -> Response:
+    own = current.get_administered(request)
+    organization = await organizations.get_organization_by_id(work, own.organization_id)
+    chosen, until = await profiles.get_brand(work, organization), organization.plan_until
+    is_paid = organization.plan_origin == "subscription"
+    brand = {"brand": chosen.name or "", "color": chosen.color or "", "logo": chosen.logo_url or ""}
+    keeps = {"keeps": "on"} if organization.keeps_bookings else {}
+    return current.organization_page(
+        "settings.html",
+        request,
+        own,
+        here=HERE,
+        plan=words.PLANS[running(organization.plan, until, now=work.now)],
+        plan_until=words.day(until, user.zone) if until and until > work.now and not is_paid else None,
+        sells_plans=work.runtime.settings.stripe_key is not None,
+        form=form,
+        names=form.of(NamesForm).begin({"name": organization.name, "slug": organization.slug}),
+        brand=form.of(BrandForm).begin(brand),
+        leaving=form.of(DeparturesForm).begin({**keeps, "share": str(organization.departure_share)}),
+        policies=ASSISTANT_POLICIES,
+        assistants=form.of(AssistantsForm).begin({"assistants": organization.assistants}),
+        notices={"saved": Text("Saved.")},
+    )
+
+
+@post("/organization/settings/names", shows=show_settings)
+async def change_names(request: Exchange, work: Work, user: User, form: Form[NamesForm]) -> Response:
+    change, sent = await current.begin_change(request, work, user), form.get()
+    organization = change.organization
+    changed = await organizations.change_organization(work, organization, name=sent.name, slug=sent.slug)
+    before, after = ({"name": each.name, "slug": each.slug} for each in (organization, changed))
+    await change.log(ChangeAction.ORGANIZATION_CHANGED, changed.name, organization.id, before=before, after=after)
+    return redirect(f"{HERE}?done=saved")
+
+
+@post("/organization/settings/brand", shows=show_settings, names={"name": "brand"})
+async def change_brand(request: Exchange, work: Work, user: User, form: Form[BrandForm]) -> Response:
+    change, sent = await current.begin_change(request, work, user), form.get()
+    organization = change.organization
+    was = await profiles.get_brand(work, organization)
+    wanted = ChosenBrand(name=sent.brand, color=sent.color.strip(), logo_url=sent.logo)
+    chosen = await profiles.set_brand(work, organization, wanted)
+    before, after = ({"name": each.name, "color": each.color, "logo": each.logo_url} for each in (was, chosen))
+    await change.log(ChangeAction.BRAND_CHANGED, organization.name, organization.id, before=before, after=after)
+    return redirect(f"{HERE}?done=saved")
+
+
+@post("/organization/settings/departures", shows=show_settings)
+async def change_departures(request: Exchange, work: Work, user: User, form: Form[DeparturesForm]) -> Response:
+    change, sent = await current.begin_change(request, work, user), form.get()
+    organization = change.organization
+    changed = await organizations.change_organization_settings(
+        work, organization, keeps_bookings=sent.keeps, departure_share=sent.share
+    )
+    before, after = (
+        {"keeps_bookings": each.keeps_bookings, "departure_share": each.departure_share}
+        for each in (organization, changed)
+    )
+    await change.log(ChangeAction.LEAVING_CHANGED, organization.name, organization.id, before=before, after=after)
+    return redirect(f"{HERE}?done=saved")
+
+
+@post("/organization/settings/assistants", shows=show_settings)
+async def change_assistants(request: Exchange, work: Work, user: User, form: Form[AssistantsForm]) -> Response:
+    change, sent = await current.begin_change(request, work, user), form.get()
+    organization = change.organization
+    changed = await organizations.change_organization_settings(work, organization, assistants=sent.assistants)
+    before, after = ({"assistants": each.assistants} for each in (organization, changed))
+    await change.log(ChangeAction.ASSISTANTS_CHANGED, organization.name, organization.id, before=before, after=after)
+    return redirect(f"{HERE}?done=saved")
+
+
+class OrganizationForm(Struct, frozen=True, kw_only=True):
+    name: Annotated[ShortLine, WhenEmpty(Text("Enter the name of the organization"))]
+    slug: Annotated[str, Meta(pattern=LINE, max_length=50)] = ""
+    plan: str = Plan.FREE
+    """Only administrators of the platform choose it."""
+
+
+@get("/organization")
+async def show_organization(request: Exchange, work: Work, user: User) -> Response:
+    own = current.get_own(request)
+    organization = await organizations.get_organization_by_id(work, own.organization_id)
+    owners, _ = await members.search_members(
+        work, organization.id, MemberFilter(role=Role.OWNER, state="active"), limit=MAX_NAMED
+    )
+    return current.organization_page(
+        "about.html",
+        request,
+        own,
+        here="/organization",
+        plan=words.PLANS[running(organization.plan, organization.plan_until, now=work.now)],
+        role=current.ROLES[own.role],
+        owners=[each.member.user for each in owners],
+    )
+
+
+@post("/organization/switch")
+async def switch_organization(request: Exchange, work: Work, user: User) -> Response:
+    """Remember which of several organizations to show."""
+    return redirect("/organization", current.choice_cookie(work, current.get_own(request)))
+
+
+@get("/organization/new")
+async def show_new_organization(user: User, form: Form[OrganizationForm] = Form()) -> Response:
+    return page(
+        "organization/new.html",
+        user,
+        here="/organization/new",
+        may_create=may_create_organization(user),
+        plans=words.PLANS if user.is_admin else None,
+        form=form.begin({"plan": user.effective_plan}),
+    )
+
+
+@post("/organization/new", shows=show_new_organization)
+async def create_organization(request: Exchange, work: Work, user: User, form: Form[OrganizationForm]) -> Response:
+    if not may_create_organization(user):
+        raise OrganizationPlanRequired
+    sent = form.get()
+    if user.is_admin and sent.plan not in set(Plan):
+        raise Invalid(details={"plan": Text("Choose one of these")})
+    # Its members share the plan, so only those who give plans choose it.
+    plan = Plan(sent.plan) if user.is_admin else Plan.FREE
+    slug = sent.slug.strip() or organizations.suggest_slug(sent.name)
+    made = await organizations.add_organization(work, name=sent.name, slug=slug, plan=plan)
+    await members.add_member(work, made, user, role=Role.OWNER)
+    change = current.OrganizationChange(work=work, author=current.author_of(request, user), organization=made)
+    after = {"name": made.name, "slug": made.slug, "plan": made.plan}
+    await change.log(ChangeAction.ORGANIZATION_CREATED, made.name, made.id, after=after)
+    own = OwnMembership(organization_id=made.id, organization_name=made.name, role=Role.OWNER)
+    return redirect("/organization/members?done=created", current.choice_cookie(work, own))
+
+
+class DeleteOrganizationForm(Struct, frozen=True, kw_only=True):
+    name: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""
+    password: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""
+    code: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
+
+
+@get("/organization/delete")
+async def show_delete_organization(
+    request: Exchange, work: Work, user: User, form: Form[DeleteOrganizationForm] = Form()
+) -> Response:
+    organization = await _get_owned(request, work)
+    return current.organization_page(
+        "delete.html",
+        request,
+        current.get_administered(request),
+        here=HERE,
+        form=form,
+        organization=organization,
+        preview=await organization_deletions.preview_deletion(work, organization),
+        state=await two_factor.get_state(work, user),
+    )
+
+
+@post("/organization/delete", transaction="none", shows=show_delete_organization, names={"current": "password"})
+async def delete_own_organization(
+    request: Exchange, work: Work, user: User, form: Form[DeleteOrganizationForm]
+) -> Response:
+    """Delete the organization if its owner is sure; the password is checked without a connection."""
+    organization = await _get_owned(request, work)
+    await confirm_deletion(work, user, organization, form)
+    async with work.transaction():
+        deleted = await organization_deletions.delete_as_owner(work, organization, user)
+        await organization_deletions.log_deletion(
+            work, current.author_of(request, user), deleted, plan=organization.plan
+        )
+    return redirect("/?done=organization-deleted")
+
+
+async def confirm_deletion(
+    work: Work, user: User, organization: Organization, form: Form[DeleteOrganizationForm]
+) -> None:
+    """Refuse unless the name of the organization was typed, and the user has proved who it is."""
+    sent = form.get()
+    # Whoever copies the name from the heading has copied the joiners too.
+    if defuse(sent.name.strip()) != defuse(organization.name):
+        raise Invalid(details={"name": Text("must be the name of the organization")})
+    state = await two_factor.get_state(work, user)
+    if needs_link(state):
+        raise Invalid(details={"form": NO_PASSWORD})
+    await confirm_owner(work, user, state, password=sent.password, code=sent.code, proof="")
+
+
+async def _get_owned(request: Exchange, work: Work) -> Organization:
+    own = current.get_administered(request)
+    if own.role is not Role.OWNER:
+        raise OwnerRequired
+    return await organizations.get_organization_by_id(work, own.organization_id)

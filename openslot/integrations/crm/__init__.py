@@ -1,1 +1,0 @@
-"""The CRMs that hosts can connect: one file a vendor."""

@@ -1,0 +1,8 @@
+"""Languages: texts that can be translated, the catalogs that translate them, and who reads which language.
+
+Only texts are offered here: they need nothing else, so that every floor and every command can have them at no cost.
+"""
+
+from openslot.platform.i18n.texts import PluralText, Reason, Text, keep, recall, say
+
+__all__ = ["PluralText", "Reason", "Text", "keep", "recall", "say"]

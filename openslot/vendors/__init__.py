@@ -1,0 +1,1 @@
+"""Services of others, each behind the port of a domain."""

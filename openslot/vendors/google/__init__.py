@@ -1,0 +1,1 @@
+"""Google: calendars and video calls."""

@@ -1,0 +1,1 @@
+"""HubSpot as a CRM."""

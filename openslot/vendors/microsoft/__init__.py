@@ -1,0 +1,1 @@
+"""Microsoft: calendars and video calls."""
