@@ -12,7 +12,7 @@ WORKERS ?= $(shell echo $$((2 * $$(nproc))))
 TEST_ARGS ?=
 PARTS ?=
 SOAK_ARGS ?=
-MEASURED := tests/accounts tests/schedules tests/people tests/cli/test_doctor.py tests/cli/test_doctor_oidc.py
+MEASURED := tests/domains/accounts tests/domains/schedules tests/domains/people tests/cli/test_doctor.py tests/cli/test_doctor_oidc.py
 
 # Without bytecode every process that a test starts compiles the package again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -112,7 +112,7 @@ screenshots: setup chromium ## Take pictures of the pages for the documentation
 pictures: export OPENSLOT_PICTURES := test-results/pictures
 pictures: setup chromium ## Take pictures of every page into test-results/pictures, to look at
 	@rm -rf $(OPENSLOT_PICTURES)
-	@$(BIN)/pytest --processes $(WORKERS) $$(grep -rl "await check_pages(" tests/web)
+	@$(BIN)/pytest --processes $(WORKERS) $$(grep -rl "await check_pages(" tests/doors/web)
 	@$(BIN)/python -m tests.support.pictures
 
 messages: setup ## Collect the texts of pages into the catalogs
@@ -121,7 +121,7 @@ messages: setup ## Collect the texts of pages into the catalogs
 docs: setup ## Write the tables of settings, commands and agents' tools, the page of the database, and the list of tests that only make test-all runs
 	@$(BIN)/python -m scripts.tables
 	@$(BIN)/python -m scripts.database_program
-	@$(BIN)/python -m tests.agents.documenting
+	@$(BIN)/python -m tests.doors.agents.documenting
 	@$(BIN)/pytest --collect-only -qq --list-rest=tests/only_in_test_all.txt >/dev/null
 
 wheel: $(VENV)/.runtime ## Build dist/openslot-VERSION-py3-none-any.whl, which people install

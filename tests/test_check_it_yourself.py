@@ -21,10 +21,10 @@ PROVE = re.compile(r'make prove(?: PARTS="([^"]+)")? *(?:#.*)?')
 OTHERS = {"make bench", "make run", "make soak", ".venv/bin/python -m benchmarks.engine"}
 # Their tests drive a browser, for which a busy machine is too slow now and then: one that fails is tried once more.
 IN_BROWSER = {
-    "tests/web/test_accessibility.py",
-    "tests/web/test_browser.py",
-    "tests/web/booking_page/test_accessible.py",
-    "tests/web/booking_page/test_in_browser.py",
+    "tests/doors/web/test_accessibility.py",
+    "tests/doors/web/test_browser.py",
+    "tests/doors/web/booking_page/test_accessible.py",
+    "tests/doors/web/booking_page/test_in_browser.py",
 }
 SECTIONS = re.findall(r"^###? ([^\n]+)\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL)
 

@@ -9,7 +9,7 @@ from tests.support.durations import Timed, write_file, write_summary
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "scripts/durations.py"
-SLOW = Timed("tests/web/admin/test_pages.py::test_slow", "browser", 3.0)
+SLOW = Timed("tests/doors/web/admin/test_pages.py::test_slow", "browser", 3.0)
 QUICK = Timed("tests/test_docs.py::test_quick", "pure", 0.5)
 
 
@@ -30,7 +30,7 @@ def test_two_runs_are_compared(tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
 
     assert lines[0] == "2 → 1 tests, 4 → 1 s"
-    assert "    -2.0 tests/web/admin/test_pages.py::test_slow" in lines
+    assert "    -2.0 tests/doors/web/admin/test_pages.py::test_slow" in lines
     assert "    -0.5 tests/test_docs.py::test_quick (gone)" in lines
 
 

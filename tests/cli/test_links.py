@@ -9,7 +9,7 @@ from openslot.domains.event_types.errors import EventTypeNotFound, LinkNotFound
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.work import Runtime
-from tests.bookings.conftest import offer
+from tests.domains.bookings.conftest import offer
 from tests.support.clocks import clock
 from tests.support.command_line import Cli
 

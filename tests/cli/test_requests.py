@@ -9,8 +9,8 @@ from openslot.domains.bookings.errors import RequestNotFound, RequestNotOpen
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.work import Runtime
-from tests.bookings.conftest import offer
-from tests.bookings.support import AT, LATER, book
+from tests.domains.bookings.conftest import offer
+from tests.domains.bookings.support import AT, LATER, book
 from tests.support.clocks import clock
 from tests.support.command_line import Cli
 

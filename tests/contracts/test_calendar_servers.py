@@ -16,16 +16,7 @@ from openslot.vendors.caldav.calendars import CalDavServer
 from openslot.vendors.google.calendars import GoogleCalendars
 from openslot.vendors.ics_feed import PLACE, IcsFeed
 from openslot.vendors.microsoft.calendars import MicrosoftCalendars
-from tests.contracts.calendar_servers import (
-    DAY,
-    HOUR,
-    NINE,
-    OWN,
-    Account,
-    ReadingContract,
-    WritingContract,
-    write_ical,
-)
+from tests.contracts.calendar_servers import DAY, HOUR, NINE, OWN, Account, ReadingContract, WritingContract, write_ical
 from tests.support.clocks import MovingClock
 from tests.support.fake_calendars import FakeServer
 from tests.support.fake_google import FakeGoogle, serving

@@ -10,7 +10,7 @@ import pytest
 from openslot.domains.accounts.models import User
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.work import Runtime
-from tests.bookings.conftest import offer
+from tests.domains.bookings.conftest import offer
 
 TESTS = Path(__file__).parents[1]
 RULES: dict[str, tuple[str, ...]] = {

@@ -1,1 +1,1 @@
-"""One verb, many doors: the same assertions through each."""
+"""Tests of doors."""

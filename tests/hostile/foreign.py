@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 import httpx2
 import msgspec
 
-from tests.http.routes import OPERATIONS, Operation
+from tests.doors.http.routes import OPERATIONS, Operation
 from tests.support.openapi import DESCRIPTION
 from tests.support.rich_things import OTHERS, TABLES
 
 # Doors of other kinds, with tests of their own: links whose token is the right to use them, signed notices of vendors,
-# administrators, SCIM, and organizations, which `tests/web/organization/test_matrix.py` is about.
+# administrators, SCIM, and organizations, which `tests/doors/web/organization/test_matrix.py` is about.
 ELSEWHERE = re.compile(
     r"/(admin|api/notices|api/scim|api/public|organization|connect|static|settings/reminders)/|.*\{token\}"
 )

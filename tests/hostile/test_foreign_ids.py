@@ -13,13 +13,7 @@ from openslot.domains.event_types import operations as event_types
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.config import Settings
 from openslot.platform.core.work import Runtime
-from tests.hostile.foreign import (
-    FORMS,
-    hide_ids,
-    list_names,
-    list_operations,
-    send,
-)
+from tests.hostile.foreign import FORMS, hide_ids, list_names, list_operations, send
 from tests.support.clocks import MovingClock
 from tests.support.hidden_forms import hide_forms
 from tests.support.host import clock, open_session, settings, stranger, user

@@ -21,12 +21,12 @@ from openslot.platform.core.config import Networks, Settings
 from openslot.platform.core.ids import Signer, new_id
 from openslot.platform.core.work import Runtime
 from openslot.platform.jobs.periodic import run_job
+from tests.doors.web.conftest import read_csrf_token
 from tests.support.live import connect, serving
 from tests.support.parts import how_many
 from tests.support.passwords import CHEAP, PASSWORD
 from tests.support.some import some_cases
 from tests.support.statements import CountingPool
-from tests.web.conftest import read_csrf_token
 
 WRONG = "not the password"
 CROWD, TRIES = how_many(40), how_many(12)

@@ -12,14 +12,14 @@ from openslot.domains.webhooks.models import EndpointRef, Replay
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.moments import Span
 from openslot.platform.core.work import Runtime
-from tests.bookings.conftest import ELEVEN, offer
+from tests.domains.bookings.conftest import ELEVEN, offer
+from tests.domains.webhooks.conftest import Add, add, clock, receiver, settings
 from tests.hostile.support import find_in_dump
 from tests.support.bookings import public_body
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_until_settled
 from tests.support.private_tokens import get_private_token
 from tests.support.receiver import Receiver
-from tests.webhooks.conftest import Add, add, clock, receiver, settings
 
 __all__ = ["add", "clock", "receiver", "settings"]
 

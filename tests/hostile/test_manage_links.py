@@ -23,11 +23,11 @@ from openslot.domains.exports.archives import make_export
 from openslot.domains.mail.models import KeptMail
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.work import Runtime
-from tests.agents.tools.conftest import Run, run
-from tests.bookings.conftest import offer
+from tests.domains.bookings.conftest import offer
+from tests.domains.calendars.conftest import Connect, connect, radicale, work_calendar
+from tests.domains.mail.conftest import mails
+from tests.doors.agents.tools.conftest import Run, run
 from tests.hostile.support import find_in_dump
-from tests.integrations.calendars.conftest import Connect, connect, radicale, work_calendar
-from tests.integrations.mail.conftest import mails
 from tests.support.bookings import public_body
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off

@@ -14,7 +14,7 @@ from openslot.domains.messaging.connections.models import ConnectionChannel
 from openslot.domains.messaging.models import ProviderName
 from openslot.platform.core.config import Settings
 from openslot.platform.core.work import Runtime
-from tests.http.routes import OPERATIONS
+from tests.doors.http.routes import OPERATIONS
 from tests.support.clocks import clock
 from tests.support.host import user
 from tests.support.live import connect, serving

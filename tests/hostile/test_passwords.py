@@ -27,9 +27,9 @@ from openslot.platform.core.config import Settings
 from openslot.platform.core.errors import Unauthorized, Unavailable
 from openslot.platform.core.ids import fingerprint
 from openslot.platform.core.work import Runtime, Work
+from tests.doors.web.conftest import carry_csrf_token
 from tests.support.passwords import CHEAP, PASSWORD
 from tests.support.statements import CountingPool
-from tests.web.conftest import carry_csrf_token
 
 NEW = "a fresh long password"
 

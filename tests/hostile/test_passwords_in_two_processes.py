@@ -8,11 +8,11 @@ from openslot.domains.accounts.models import User
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.config import Settings
 from openslot.platform.core.work import Runtime
+from tests.doors.web.conftest import carry_csrf_token
 from tests.support.live import connect
 from tests.support.parts import how_many
 from tests.support.passwords import PASSWORD
 from tests.support.races import WebPair
-from tests.web.conftest import carry_csrf_token
 
 NEW = "a fresh long password"
 ROUNDS = how_many(8)

@@ -19,7 +19,7 @@ from tests.hostile.support import add_owner, happen, until, working
 from tests.support.parts import LONG
 from tests.support.receiver import receiving
 
-pytestmark = pytest.mark.rest("many tarpits: tests/webhooks/test_holding_up.py has one in make test")
+pytestmark = pytest.mark.rest("many tarpits: tests/domains/webhooks/test_holding_up.py has one in make test")
 
 TIMED_OUT = "select count(*) from webhook_deliveries where error is not null"
 

@@ -24,7 +24,7 @@ from openslot.platform.core.times import iso
 from openslot.platform.core.work import Runtime, system_clock
 from openslot.runtime import open_runtime
 from openslot.vendors.microsoft.events import PROPERTY
-from tests.bookings.conftest import offer
+from tests.domains.bookings.conftest import offer
 from tests.support.fake_crm import WebhookReceiver, receiving_crm
 from tests.support.fake_google import Fault, FaultKind, GoogleMail
 from tests.support.fake_google import serving as serving_google

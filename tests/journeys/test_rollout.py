@@ -19,7 +19,7 @@ from openslot.domains.webhooks.models import EndpointWanted
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.config import Settings
 from openslot.platform.core.work import Runtime
-from tests.bookings.conftest import offer
+from tests.domains.bookings.conftest import offer
 from tests.support.forked import Forked
 from tests.support.live import connect
 from tests.support.loopback import settings

@@ -17,7 +17,7 @@ from openslot import __version__
 from openslot.platform.core.config import Settings, environment_name
 from openslot.platform.core.environment import load_settings
 from openslot.vendors.smtp import SENT_WITHIN
-from tests.http.routes import OPERATIONS
+from tests.doors.http.routes import OPERATIONS
 from tests.support.installers import install
 from tests.support.manifests import (
     HEARTBEAT_CHECK,

@@ -6,7 +6,7 @@ import httpx2
 
 from openslot.domains.event_types.models import EventType
 from openslot.platform.core.work import Runtime
-from tests.bookings.conftest import TEN
+from tests.domains.bookings.conftest import TEN
 
 
 def public_body(event_type: EventType, start: str = TEN, **changes: Any) -> dict[str, Any]:

@@ -15,6 +15,8 @@ BY_FIXTURE = {"chromium": "browser", "web_pair": "processes", "client": "one req
 KINDS = ("pure", "database", "one request", "browser", "processes")
 SHORTEST_RUN = 100
 
+DRAWERS = frozenset({"platform", "domains", "vendors", "doors"})
+
 
 class Timed(Struct, frozen=True):
     """How long a test has taken with its fixtures."""
@@ -27,7 +29,7 @@ class Timed(Struct, frozen=True):
     def folder(self) -> str:
         """The folder of the tests, or the file if it is in none."""
         path = PurePath(self.name.partition("::")[0])
-        return path.parts[1] if len(path.parts) > 2 else path.name
+        return next(each for each in path.parts[1:] if each not in DRAWERS)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

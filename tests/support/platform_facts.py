@@ -15,7 +15,7 @@ from openslot.domains.people import store
 from openslot.platform.core.actor import OPERATOR, SYSTEM
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.work import Runtime
-from tests.bookings.conftest import offer
+from tests.domains.bookings.conftest import offer
 from tests.support.clocks import MovingClock
 
 BOOKING = """

@@ -18,7 +18,7 @@ from openslot.domains.webhooks.models import EndpointWanted
 from openslot.platform.core.actor import OPERATOR, PUBLIC
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.work import Runtime
-from tests.bookings.conftest import offer
+from tests.domains.bookings.conftest import offer
 from tests.support.rich_account import KINDS, ROWS, TEN, furnish, insert
 
 # Where the ids of a parameter are; with a path or its beginning, for parameters that mean several things.

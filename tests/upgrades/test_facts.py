@@ -22,7 +22,7 @@ from openslot.domains.event_types.models import (
 from openslot.platform.core.events import Event
 from openslot.platform.core.work import Runtime
 from openslot.wiring import WIRING
-from tests.bookings.conftest import offer
+from tests.domains.bookings.conftest import offer
 from tests.upgrades.facts import KEPT, GoldenFact, load_facts
 
 EVENTS = {event.type: event for event in WIRING.events}

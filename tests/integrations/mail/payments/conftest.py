@@ -1,5 +1,0 @@
-"""A host who takes payments, and the fake Stripe they go to."""
-
-from tests.payments.conftest import books, clock, connection, fake_stripe, paid, settings, user
-
-__all__ = ["books", "clock", "connection", "fake_stripe", "paid", "settings", "user"]

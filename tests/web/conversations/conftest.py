@@ -1,5 +1,0 @@
-"""The same host as for contacts."""
-
-from tests.web.contacts.conftest import add, book, clock, member, ring, say, settings, stranger, user
-
-__all__ = ["add", "book", "clock", "member", "ring", "say", "settings", "stranger", "user"]

@@ -1,6 +1,0 @@
-"""The templates' sources."""
-
-from pathlib import Path
-
-TEMPLATES = Path(__file__).parents[2] / "openslot" / "doors" / "web" / "templates"
-SOURCES = sorted(TEMPLATES.rglob("*.html"))
