@@ -1,6 +1,5 @@
 """Pages: the user's own account: its password, its email address, its API keys, and the mail it no longer wants."""
 
-from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -23,24 +22,18 @@ from openslot.doors.http.doors import take
 from openslot.doors.http.errors import status_of
 from openslot.doors.oauth import operations as assistants
 from openslot.doors.oauth.rules import SCOPES
-from openslot.doors.web.dashboard.security import CurrentPassword
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.cookies import browser_of, cookies_for
 from openslot.doors.web.shared.curl import curl
+from openslot.doors.web.shared.expiries import EXPIRIES, expiry_of
 from openslot.doors.web.shared.pages import page, redirect
+from openslot.doors.web.shared.passwords import CurrentPassword
 from openslot.platform.core.errors import Conflict, Invalid
 from openslot.platform.core.text import LINE, EmailAddress
 from openslot.platform.core.work import Work
 from openslot.platform.i18n import Text
 from openslot.platform.routing import Form, RateLimit, Request, Response, WhenEmpty, get, post
 
-# The choices of the form, by the value that is sent.
-EXPIRIES = {
-    "never": Text("Never"),
-    "30": Text("After 30 days"),
-    "90": Text("After 90 days"),
-    "365": Text("After 365 days"),
-}
 NOTICES = {
     "password": Text("Your password was changed. All other devices were signed out."),
     "email": Text("Your email address was changed. All other devices were signed out."),
@@ -51,10 +44,6 @@ NewPassword = Annotated[str, Meta(pattern=LINE, min_length=10, max_length=200)]
 # A field that people do not see; whatever fills in every field fills in this one too.
 TRAP = "website"
 HERE = "/account"
-
-
-def expiry_of(choice: str, *, now: datetime) -> datetime | None:
-    return None if choice == "never" else now + timedelta(days=int(choice))
 
 
 class PasswordForm(Struct, frozen=True, kw_only=True):

@@ -1,6 +1,5 @@
 """Pages: sign in with a password, a second factor or an identity provider, and sign out."""
 
-import re
 from typing import Annotated
 from urllib.parse import quote
 
@@ -8,7 +7,6 @@ from msgspec import Meta, Struct
 
 from openslot.domains.access import operations as access
 from openslot.domains.access.errors import InvalidCode, InvalidCredentials, SignInExpired
-from openslot.domains.access.limits import operations as limits
 from openslot.domains.access.models import SecondFactorNeeded, SignedIn
 from openslot.domains.access.operations import finish_sign_in
 from openslot.domains.access.two_factor.operations import PENDING_LASTS, has_pending
@@ -16,26 +14,25 @@ from openslot.domains.accounts.models import User
 from openslot.domains.accounts.sign_ups import is_open
 from openslot.domains.oidc import operations as oidc
 from openslot.domains.oidc.models import AuthorizationResponse, InvalidOidcResponse
-from openslot.domains.oidc.operations import ATTEMPT_LASTS
 from openslot.doors.http.errors import headers_of, status_of
 from openslot.doors.web.shared import cookies
 from openslot.doors.web.shared.pages import locale_of, page, redirect
-from openslot.platform.core.errors import Conflict, Forbidden, RateLimited, Refusal, Unauthorized, Unavailable
+from openslot.doors.web.shared.sign_in import (
+    ATTEMPT_COOKIE,
+    TypedCode,
+    attempt_cookie,
+    check_rate,
+    local_path,
+    show_no_account,
+)
+from openslot.platform.core.errors import Conflict, Forbidden, Refusal, Unauthorized, Unavailable
 from openslot.platform.core.text import LINE
 from openslot.platform.core.work import Work
 from openslot.platform.i18n import Text
 from openslot.platform.routing import Cookie, Form, Request, Response, WhenEmpty, get, post
 
-HOME = "/"
 NOTICES = {"password": Text("Your password was changed. Sign in with the new one.")}
-# A path of ours in visible ASCII: `//` and `/\` would lead a browser to another host.
-LOCAL_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]{0,1000}")
-TypedCode = Annotated[str, Meta(pattern=LINE, max_length=100), WhenEmpty(Text("Enter a code"))]
-ATTEMPT_COOKIE = "openslot_oidc"
 SECURITY_PAGE = "/settings/security"
-# Each begun or finished sign-in may cause requests to the provider.
-MAX_A_MINUTE = 30
-TOO_MANY = Text("Too many sign-ins from your network")
 ADVICE = {
     "oidc_unreachable": Text("Try again in a moment, or sign in with your password."),
     "oidc_declined": Text("Try again, or ask your administrator to give you access to Openslot there."),
@@ -85,11 +82,6 @@ async def show_login(request: Request, work: Work, user: User | None, form: Form
     )
 
 
-def show_no_account(work: Work) -> Response:
-    """Say where the link to the first account is."""
-    return page("no_account.html", None, may_sign_in=work.runtime.settings.oidc_issuer is not None)
-
-
 @post("/login", transaction="none", shows=show_login, at={InvalidCredentials: "form"}, own_status=True)
 async def log_in(request: Request, work: Work, user: User | None, form: Form[SignInForm]) -> Response:
     """Let the user in if the password is right; no connection is held while it is checked."""
@@ -111,11 +103,6 @@ async def log_in(request: Request, work: Work, user: User | None, form: Form[Sig
 async def log_out(work: Work, user: User) -> Response:
     await access.sign_out(work)
     return redirect("/login", cookies.delete_cookie(work, cookies.SESSION_COOKIE))
-
-
-def local_path(wanted: str) -> str:
-    """Return the path if it is one of ours, and the home page otherwise."""
-    return wanted if LOCAL_PATH.fullmatch(wanted) else HOME
 
 
 class SecondStepForm(Struct, frozen=True, kw_only=True):
@@ -191,18 +178,6 @@ async def finish_oidc(request: Request, work: Work, user: User | None) -> Respon
     except (Forbidden, Conflict, Unavailable) as refusal:
         return _refuse(work, refusal, user)
     return respond_signed_in(work, result, local_path(attempt.wanted), cookies.delete_cookie(work, ATTEMPT_COOKIE))
-
-
-def attempt_cookie(work: Work, kept: str) -> Cookie:
-    """Return the cookie by which this browser, and no other, can finish a sign-in."""
-    return cookies.write_cookie(work, ATTEMPT_COOKIE, kept, lasts=ATTEMPT_LASTS)
-
-
-async def check_rate(work: Work, request: Request) -> None:
-    """Refuse an address that begins or finishes more sign-ins than people do."""
-    verdict = await limits.take(work.db, f"oidc:{request.address}", MAX_A_MINUTE)
-    if not verdict.taken:
-        raise RateLimited(TOO_MANY, retry_after=verdict.retry_after)
 
 
 def _refuse(work: Work, refusal: Refusal, user: User | None) -> Response:

@@ -18,8 +18,9 @@ from openslot.doors.web.account import NewPassword, check_trap, count_form, keep
 from openslot.doors.web.shared.cookies import SIGN_UP_COOKIE, browser_of, delete_cookie, read_cookie, write_cookie
 from openslot.doors.web.shared.options import is_visit, list_own_hosts
 from openslot.doors.web.shared.pages import locale_of, page, redirect
+from openslot.doors.web.shared.sign_in import HOME
 from openslot.doors.web.shared.zone_search import TypedZone
-from openslot.doors.web.sign_in import HOME, respond_signed_in
+from openslot.doors.web.sign_in import respond_signed_in
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.ids import new_token
 from openslot.platform.core.text import LINE, EmailAddress, Name

@@ -11,9 +11,9 @@ from openslot.domains.accounts import operations as accounts
 from openslot.domains.event_types.operations import get_host_page
 from openslot.doors.http.assets import Asset, make_asset, send_asset
 from openslot.doors.http.security import PAGE_POLICY
-from openslot.doors.web.booking_page.refusals import VIEWS
 from openslot.doors.web.shared.pages import page
 from openslot.doors.web.shared.static_files import FOR_GOOD, MEDIA_TYPES
+from openslot.doors.web.shared.views import VIEWS
 from openslot.platform.core.work import Work
 from openslot.platform.i18n import Text
 from openslot.platform.i18n.languages import LANGUAGES, Locale

@@ -11,7 +11,7 @@ from playwright.async_api import Browser, expect
 
 from openslot.domains.accounts.models import User
 from openslot.domains.event_types import operations as event_types
-from openslot.doors.web.booking_page.sharing import draw_qr
+from openslot.doors.web.shared.qr import draw_qr
 from openslot.doors.web.shared.static_files import assets
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.config import Settings

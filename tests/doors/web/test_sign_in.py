@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from openslot.app import create_app
 from openslot.domains.accounts.models import User
 from openslot.domains.people import operations as people
-from openslot.doors.web.sign_in import local_path
+from openslot.doors.web.shared.sign_in import local_path
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.config import Settings
 from openslot.platform.core.environment import load_settings

@@ -16,10 +16,10 @@ from openslot.doors.agents.activity import list_latest
 from openslot.doors.agents.models import Level
 from openslot.doors.agents.roster import ROSTER, SCOPES
 from openslot.doors.agents.rules import Spending
-from openslot.doors.web.account import EXPIRIES, expiry_of
 from openslot.doors.web.admin.agent_charts import draw_agent, draw_agents
 from openslot.doors.web.admin.audit import STATUSES
 from openslot.doors.web.admin.change_log import log_platform
+from openslot.doors.web.shared.expiries import EXPIRIES, expiry_of
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.platform.core.work import Work
 from openslot.platform.i18n import Text

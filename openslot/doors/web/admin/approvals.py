@@ -21,8 +21,8 @@ from openslot.doors.agents.rules import PERSON, Approval
 from openslot.doors.mcp.approvals import ApprovalStatus
 from openslot.doors.web.admin.change_log import log_platform
 from openslot.doors.web.admin.messaging import CHANNELS, describe_switch
-from openslot.doors.web.dashboard.rows import DayOfRows, by_day
 from openslot.doors.web.shared import words
+from openslot.doors.web.shared.days import DayOfRows, by_day
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.platform.core.errors import Conflict, NotFound
 from openslot.platform.core.ids import parse_id

@@ -9,8 +9,8 @@ from openslot.doors.agents.audit.operations import list_calls, list_page, verify
 from openslot.doors.agents.calls import BY_NAME
 from openslot.doors.agents.models import AuditFilter, AuditStatus, CallRecord
 from openslot.doors.agents.roster import ROSTER
-from openslot.doors.web.organization.log import PLATFORM_ACTIONS, describe_changes, read_change_filter, write_log
 from openslot.doors.web.shared import words
+from openslot.doors.web.shared.changes import PLATFORM_ACTIONS, describe_changes, read_change_filter, write_log
 from openslot.doors.web.shared.downloads import send_csv, write_csv
 from openslot.doors.web.shared.list_queries import ListQuery, read_before, read_list_query
 from openslot.doors.web.shared.pages import locale_of, page

@@ -13,10 +13,10 @@ from openslot.domains.change_log.models import ChangeAction
 from openslot.domains.people import organization_deletions
 from openslot.domains.plans import operations as subscriptions
 from openslot.doors.web.admin.change_log import log_platform
-from openslot.doors.web.organization.settings import DeleteOrganizationForm, confirm_deletion
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.list_queries import read_list_query
 from openslot.doors.web.shared.organization import ROLES, author_of
+from openslot.doors.web.shared.organization_deletion import DeleteOrganizationForm, confirm_deletion
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.platform.core.work import Work
 from openslot.platform.i18n import Text

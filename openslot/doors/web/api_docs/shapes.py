@@ -9,6 +9,8 @@ from urllib.parse import quote, urlencode
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from openslot.doors.web.shared.curl import KEY
+
 DEEPEST = 8
 TEXTS = {
     "date-time": "2026-03-16T09:00:00Z",
@@ -19,7 +21,6 @@ TEXTS = {
     "uri": "https://example.com",
 }
 UNKNOWN = "…"
-KEY = "Authorization: Bearer $OPENSLOT_KEY"
 
 
 class Schema(Struct, frozen=True, rename={"ref": "$ref"}):

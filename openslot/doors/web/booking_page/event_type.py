@@ -28,9 +28,10 @@ from openslot.domains.payments.words import show_amount
 from openslot.doors.http.doors import take
 from openslot.doors.http.errors import headers_of, status_of
 from openslot.doors.web.booking_page import forms, paying
-from openslot.doors.web.booking_page.for_assistants import Format, choose_format, list_facts, write_host, write_offer
+from openslot.doors.web.booking_page.for_assistants import Format, choose_format, write_host, write_offer
 from openslot.doors.web.booking_page.refusals import explain_closed, follow_former, limit_views, list_warnings
 from openslot.doors.web.booking_page.sharing import preview_event_type, preview_host
+from openslot.doors.web.shared.booking_forms import BookingForm, Picked, begin_form, pick_month, read_recurrence
 from openslot.doors.web.shared.booking_view import (
     FRAMED,
     hours_of,
@@ -40,6 +41,7 @@ from openslot.doors.web.shared.booking_view import (
     show_zone,
     zones_page,
 )
+from openslot.doors.web.shared.offers import list_facts
 from openslot.doors.web.shared.options import (
     Options,
     carry_source,
@@ -110,10 +112,10 @@ async def open_page(work: Work, request: Request, name: NameOffer) -> Response:
     return _show(context, picked, status=200 if picked.is_open else 409)
 
 
-async def _pick(context: PageContext) -> forms.Picked:
+async def _pick(context: PageContext) -> Picked:
     options = context.options
     if options.start is None:
-        return await forms.pick_month(context.work, context.which, options, wait_at=context.path)
+        return await pick_month(context.work, context.which, options, wait_at=context.path)
     return await forms.pick_start(context.work, context.which, options, options.start)
 
 
@@ -122,14 +124,14 @@ async def _pick(context: PageContext) -> forms.Picked:
 @follow_former
 @explain_closed
 async def book(
-    *, work: Work, request: Request, user: User | None, username: str, slug: str, form: Form[forms.BookingForm]
+    *, work: Work, request: Request, user: User | None, username: str, slug: str, form: Form[BookingForm]
 ) -> Response:
     """Book an event type of a host."""
     return await send_form(work, request, _name(username, slug), form, user)
 
 
 async def send_form(
-    work: Work, request: Request, name: NameOffer, form: Form[forms.BookingForm], user: User | None
+    work: Work, request: Request, name: NameOffer, form: Form[BookingForm], user: User | None
 ) -> Response:
     """Book what a form asks for, within the limit of the API; what was typed is shown again if that fails."""
     context = _read_context(work, request, name, form)
@@ -162,9 +164,7 @@ def _name(username: str, slug: str) -> NameOffer:
     return lambda options: ByPage(username, slug, options.token, options.minutes)
 
 
-def _read_context(
-    work: Work, request: Request, name: NameOffer, form: Form[forms.BookingForm] | None = None
-) -> PageContext:
+def _read_context(work: Work, request: Request, name: NameOffer, form: Form[BookingForm] | None = None) -> PageContext:
     options = read_options(request)
     if form is not None and form["duration"]:
         options = with_minutes(options, read_minutes(form["duration"]))
@@ -178,7 +178,7 @@ def _read_context(
     )
 
 
-def _count(context: PageContext, request: Request, picked: forms.Picked) -> None:
+def _count(context: PageContext, request: Request, picked: Picked) -> None:
     found = picked.found
     event_type_id = found.inputs.event_type.id
     count_visit(
@@ -193,12 +193,12 @@ def _count(context: PageContext, request: Request, picked: forms.Picked) -> None
     )
 
 
-async def _book(context: PageContext, form: Form[forms.BookingForm], proof: EmailProof | None) -> str:
+async def _book(context: PageContext, form: Form[BookingForm], proof: EmailProof | None) -> str:
     """Book, and return where that leads: to the booking's page, or first to where it is paid, which can't be framed."""
     work = context.work
     await take(work.runtime, booking_limit(work.runtime.settings), context.address)
     wanted = replace(forms.read_wanted(context.which, form, context.options), email_proof=proof)
-    recurrence = forms.read_recurrence(form["weeks"], form["on_conflict"])
+    recurrence = read_recurrence(form["weeks"], form["on_conflict"])
     sent = paying.SentForm(path=context.path, key=forms.read_id(form["key"]), seen_price=form["price"])
 
     async def book_once(wanted: BookingWanted) -> UUID:
@@ -214,7 +214,7 @@ async def _book(context: PageContext, form: Form[forms.BookingForm], proof: Emai
     return manage_path(work, booking_id, context.options, done="booked")
 
 
-async def _ask_again(context: PageContext, form: Form[forms.BookingForm], refusal: Refusal) -> Response:
+async def _ask_again(context: PageContext, form: Form[BookingForm], refusal: Refusal) -> Response:
     """Show the form with everything that was typed, and what is wrong with it or with its time."""
     start, status = read_start(form["start"]), status_of(refusal)
     if "duration" in form.faults:
@@ -223,7 +223,7 @@ async def _ask_again(context: PageContext, form: Form[forms.BookingForm], refusa
         context = replace(context, options=options, which=replace(context.which, minutes=None))
         start, form = None, form.with_faults({"start": DURATION_GONE})
     if start is None:
-        picked = await forms.pick_month(context.work, context.which, context.options, wait_at=context.path)
+        picked = await pick_month(context.work, context.which, context.options, wait_at=context.path)
         return _show(context, picked, form=form, status=status, refused=refusal.code)
     options, own = with_zone(context.options, form["tz"]), forms.read_id(form["hold"])
     picked = await forms.pick_start(context.work, context.which, options, start, without=own)
@@ -237,16 +237,16 @@ async def _ask_again(context: PageContext, form: Form[forms.BookingForm], refusa
 
 def _show(
     context: PageContext,
-    picked: forms.Picked,
+    picked: Picked,
     *,
-    form: Form[forms.BookingForm] | None = None,
+    form: Form[BookingForm] | None = None,
     status: int = 200,
     refused: str | None = None,
     warnings: tuple[str, ...] = (),
 ) -> Response:
     found, options = picked.found, context.carried
     event_type = found.inputs.event_type
-    form = form or forms.begin_form(event_type, options)
+    form = form or begin_form(event_type, options)
     is_asked = refused == EmailVerificationRequired.code or "email_code" in form.values
     asks_code = event_type.requires_email_verification and is_asked
     return show(

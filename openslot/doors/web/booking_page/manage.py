@@ -37,9 +37,10 @@ from openslot.domains.payments import rules
 from openslot.doors.http.doors import take
 from openslot.doors.http.errors import headers_of, status_of
 from openslot.doors.web.booking_page import forms, paying, requested
-from openslot.doors.web.booking_page.for_assistants import list_facts
 from openslot.doors.web.booking_page.refusals import limit_views, list_warnings
+from openslot.doors.web.shared.booking_forms import Picked, pick_month
 from openslot.doors.web.shared.booking_view import find_look, hours_of, manage_path, show, show_zone, zones_page
+from openslot.doors.web.shared.offers import list_facts
 from openslot.doors.web.shared.options import Options, read_options, read_start
 from openslot.doors.web.shared.pages import redirect
 from openslot.platform.core.actor import PUBLIC
@@ -271,7 +272,7 @@ async def _change(managed: Managed, change: Callable[[Work, BookingRef], Awaitab
     await runtime.run(PUBLIC, lambda work: change(work, ref))
 
 
-async def _pick(managed: Managed, start: str = "") -> forms.Picked:
+async def _pick(managed: Managed, start: str = "") -> Picked:
     """Read the times that a booking can have; its own does not stand in its way."""
     booking, options = managed.booking, managed.options
     which, own = name_wanted_time(booking, managed.details.event_type), booking.seat_id or booking.claim_id
@@ -280,9 +281,7 @@ async def _pick(managed: Managed, start: str = "") -> forms.Picked:
         if options.on is None and options.month is None:
             # Around the time that it has, where people look for another one.
             options = replace(options, on=booking.starts_at.astimezone(options.zone or zone).date())
-        return await forms.pick_month(
-            managed.work, which, options, zone=zone, without=own, apart_from=booking.starts_at
-        )
+        return await pick_month(managed.work, which, options, zone=zone, without=own, apart_from=booking.starts_at)
     return await forms.pick_start(managed.work, which, options, chosen, zone=zone, without=own)
 
 
@@ -295,7 +294,7 @@ async def _ask_again(managed: Managed, form: Form[forms.RescheduleForm], refusal
 
 async def _show_times(
     managed: Managed,
-    picked: forms.Picked,
+    picked: Picked,
     *,
     form: Form[forms.RescheduleForm] | None = None,
     status: int = 200,

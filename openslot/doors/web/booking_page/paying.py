@@ -21,8 +21,9 @@ from openslot.domains.payments.models import Mode, PaymentState, Problem, Stored
 from openslot.domains.wait_list import operations as wait_list
 from openslot.doors.http.doors import take
 from openslot.doors.http.errors import status_of
-from openslot.doors.web.booking_page.forms import ShownStart, show_start
+from openslot.doors.web.booking_page.forms import show_start
 from openslot.doors.web.booking_page.refusals import limit_views, list_warnings
+from openslot.doors.web.shared.booking_forms import ShownStart
 from openslot.doors.web.shared.booking_view import find_look, hours_of, manage_path, show
 from openslot.doors.web.shared.options import Options, read_options
 from openslot.doors.web.shared.pages import redirect

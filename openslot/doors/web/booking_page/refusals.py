@@ -21,10 +21,11 @@ from openslot.doors.web.shared import words
 from openslot.doors.web.shared.booking_view import show
 from openslot.doors.web.shared.options import read_options
 from openslot.doors.web.shared.pages import NOT_KEPT
+from openslot.doors.web.shared.views import VIEWS
 from openslot.platform.core.errors import NotFound, RateLimited, Refusal, RefusalKind
 from openslot.platform.core.work import Work
 from openslot.platform.i18n import Text
-from openslot.platform.routing import RateLimit, Request, Response
+from openslot.platform.routing import Request, Response
 
 TOO_MANY = Text("Too many bookings were sent from your network. What you typed is still here.")
 NOT_PAID = Text("Nothing was booked or paid. What you typed is still here: try again in a moment.")
@@ -39,8 +40,6 @@ ADVICE: dict[type[LinkClosed], Text] = {
     LinkRevoked: ASK_FOR_LINK,
 }
 
-VIEWS = RateLimit("page", 600)
-"""Pages that one address may open: many people may share it, and each turns through months."""
 
 Show = Callable[..., Awaitable[Response]]
 # Only for a time, because the owner may take the name back; a form is sent again as it is.

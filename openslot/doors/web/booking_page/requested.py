@@ -14,10 +14,10 @@ from openslot.domains.mail.models import MailKind
 from openslot.domains.mail.operations import is_told
 from openslot.doors.http.doors import take
 from openslot.doors.http.errors import status_of
-from openslot.doors.web.booking_page.for_assistants import format_offered_place
 from openslot.doors.web.booking_page.forms import show_start
 from openslot.doors.web.booking_page.refusals import limit_views, list_warnings
 from openslot.doors.web.shared.booking_view import find_look, hours_of, manage_path, show
+from openslot.doors.web.shared.offers import format_offered_place
 from openslot.doors.web.shared.options import Options, read_options
 from openslot.doors.web.shared.pages import redirect
 from openslot.platform.core.actor import PUBLIC

@@ -1,8 +1,6 @@
 """How a page looks where its link is shared, and its address as a QR code."""
 
 from decimal import Decimal
-from functools import lru_cache
-from io import BytesIO
 from urllib.parse import urlencode
 
 from babel.numbers import get_currency_precision
@@ -19,6 +17,7 @@ from openslot.doors.web.booking_page.for_assistants import SERVICE_LINKS, Format
 from openslot.doors.web.booking_page.refusals import follow_former, limit_views
 from openslot.doors.web.shared.options import read_options
 from openslot.doors.web.shared.pages import page
+from openslot.doors.web.shared.qr import draw_qr
 from openslot.doors.web.shared.static_files import static_url
 from openslot.platform.core.work import Work
 from openslot.platform.i18n import Text
@@ -149,18 +148,6 @@ async def draw_qr_of(work: Work, which: ByPage | ByTeamPage) -> Response:
     found = await availability.get_offer(work, which)
     link = _link(work, found.host_username, found.inputs.event_type.slug, which.token, **SOURCE)
     return Response(headers={"content-type": SVG, "cache-control": "private, no-cache"}, body=draw_qr(link))
-
-
-@lru_cache(maxsize=512)
-def draw_qr(link: str) -> bytes:
-    """Draw a link's code in black on white, with the margin that scanners need."""
-    # Loaded with the first code: every start of a process would wait for the library.
-    import segno  # noqa: PLC0415
-
-    image = BytesIO()
-    code = segno.make(link, error="m", micro=False)
-    code.save(image, kind="svg", border=4, dark="#000", light="#fff", xmldecl=False, omitsize=True)
-    return image.getvalue()
 
 
 def _link(work: Work, username: str, slug: str, token: str | None, **more: str) -> str:

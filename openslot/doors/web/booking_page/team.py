@@ -4,11 +4,13 @@ from openslot.domains.accounts.models import DEFAULT_COLOR, User
 from openslot.domains.availability.models import ByTeamPage
 from openslot.domains.teams.hosting import list_public
 from openslot.domains.teams.operations import get_team_by_slug
-from openslot.doors.web.booking_page import event_type, forms
-from openslot.doors.web.booking_page.for_assistants import Format, choose_format, list_facts, write_team
+from openslot.doors.web.booking_page import event_type
+from openslot.doors.web.booking_page.for_assistants import Format, choose_format, write_team
 from openslot.doors.web.booking_page.refusals import explain_closed, limit_views
 from openslot.doors.web.booking_page.sharing import draw_qr_of, preview_team, show_qr_of
+from openslot.doors.web.shared.booking_forms import BookingForm
 from openslot.doors.web.shared.booking_view import show
+from openslot.doors.web.shared.offers import list_facts
 from openslot.doors.web.shared.options import carry_source, find_source, read_options
 from openslot.platform.core.work import Work
 from openslot.platform.routing import Form, Request, Response, get, post
@@ -26,7 +28,7 @@ async def show_team_event_type(work: Work, request: Request, team: str, slug: st
 @limit_views
 @explain_closed
 async def book_team_event_type(
-    *, work: Work, request: Request, user: User | None, team: str, slug: str, form: Form[forms.BookingForm]
+    *, work: Work, request: Request, user: User | None, team: str, slug: str, form: Form[BookingForm]
 ) -> Response:
     """Book an event type of a team."""
     return await event_type.send_form(work, request, _name(team, slug), form, user)

@@ -22,9 +22,10 @@ from openslot.domains.wait_list.public_api import JOINS
 from openslot.doors.http.doors import take
 from openslot.doors.http.errors import headers_of, status_of
 from openslot.doors.web.booking_page import forms, paying
-from openslot.doors.web.booking_page.for_assistants import list_places
 from openslot.doors.web.booking_page.refusals import follow_former, limit_views, list_warnings
+from openslot.doors.web.shared.booking_forms import BookingForm
 from openslot.doors.web.shared.booking_view import FRAMED, find_look, hours_of, manage_path, paying_policy, show
+from openslot.doors.web.shared.offers import list_places
 from openslot.doors.web.shared.options import Options, read_options, with_zone
 from openslot.doors.web.shared.pages import redirect
 from openslot.platform.core.actor import PUBLIC
@@ -177,7 +178,7 @@ async def leave(work: Work, request: Request, token: str) -> Response:
 
 @post("/wait-list/{token}", transaction="none")
 @limit_views
-async def book(work: Work, request: Request, token: str, form: Form[forms.BookingForm]) -> Response:
+async def book(work: Work, request: Request, token: str, form: Form[BookingForm]) -> Response:
     """Book what is kept for somebody, by the verb that books every other time."""
     entry_id, options = wait_list.read_token(work.runtime, token), read_options(request)
     found = await wait_list.get_entry(work, entry_id)
@@ -220,7 +221,7 @@ async def _show_entry(
     token: str,
     found: FoundEntry,
     *,
-    form: Form[forms.BookingForm] | None = None,
+    form: Form[BookingForm] | None = None,
     refusal: Refusal | None = None,
     has_left: bool = False,
 ) -> Response:

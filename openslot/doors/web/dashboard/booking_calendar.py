@@ -19,13 +19,15 @@ from openslot.domains.bookings.models import Booking, CalendarMeeting, SessionSe
 from openslot.domains.event_types.models import EventType
 from openslot.domains.timeline import operations as timeline
 from openslot.doors.web.dashboard.booking_list import TEAMS
-from openslot.doors.web.dashboard.bookings import NOTICES, list_answers
+from openslot.doors.web.dashboard.bookings import list_answers
 from openslot.doors.web.dashboard.calendar_days import DayMaker, ShownDay, clip_day, list_places
 from openslot.doors.web.dashboard.calendar_layout import begin_week, pick_hours
 from openslot.doors.web.dashboard.payments import PaymentRow, describe_payments
-from openslot.doors.web.dashboard.rows import Step, describe_step, status_badge
+from openslot.doors.web.dashboard.rows import Step, describe_step
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.booking_calendar import format_month
+from openslot.doors.web.shared.booking_notices import NOTICES
+from openslot.doors.web.shared.days import status_badge
 from openslot.doors.web.shared.list_queries import link, read_day
 from openslot.doors.web.shared.pages import locale_of, page
 from openslot.doors.web.shared.words import Weekday

@@ -19,13 +19,13 @@ from openslot.domains.contacts.models import Contact
 from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.locations import WantedLocation
 from openslot.domains.event_types.models import EventType
-from openslot.doors.web.booking_page.for_assistants import format_duration, list_places
-from openslot.doors.web.booking_page.forms import read_recurrence
 from openslot.doors.web.dashboard.event_types.overview import describe_event_type
 from openslot.doors.web.dashboard.payments import describe_payment
 from openslot.doors.web.shared import words
+from openslot.doors.web.shared.booking_forms import read_recurrence
 from openslot.doors.web.shared.curl import curl
 from openslot.doors.web.shared.list_queries import read_day
+from openslot.doors.web.shared.offers import format_duration, list_places
 from openslot.doors.web.shared.options import read_minutes
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.doors.web.shared.words import Weekday

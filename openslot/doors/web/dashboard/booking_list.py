@@ -10,11 +10,11 @@ from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.models import AgendaEntry, AgendaFilter, AgendaView, Status
 from openslot.domains.event_types import operations as event_types
 from openslot.domains.timeline import operations as timeline
-from openslot.doors.web.dashboard.hand_over import HANDED_OVER
-from openslot.doors.web.dashboard.rows import by_day
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.curl import Curl, curl
+from openslot.doors.web.shared.days import by_day
 from openslot.doors.web.shared.downloads import send_csv, write_csv
+from openslot.doors.web.shared.handed_over import HANDED_OVER
 from openslot.doors.web.shared.list_queries import ListQuery, link, read_count, read_list_query
 from openslot.doors.web.shared.pages import MailNotice, locale_of, page
 from openslot.platform.core.times import get_zone, iso

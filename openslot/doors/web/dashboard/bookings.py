@@ -33,13 +33,13 @@ from openslot.domains.contacts.models import FIELDS_IN_BOOKINGS
 from openslot.domains.event_types.models import LocationKind
 from openslot.domains.timeline import operations as timeline
 from openslot.domains.timeline.models import TimelineEffect
-from openslot.doors.web.dashboard.hand_over import HANDED_OVER
-from openslot.doors.web.dashboard.home import NO_SHOW_NOTICES, RETRY_NOTICES
 from openslot.doors.web.dashboard.payments import describe_payment
-from openslot.doors.web.dashboard.rows import Step, describe_step, place, status_badge
+from openslot.doors.web.dashboard.rows import Step, describe_step
 from openslot.doors.web.shared import words
+from openslot.doors.web.shared.booking_notices import NOTICES
 from openslot.doors.web.shared.curl import curl
-from openslot.doors.web.shared.pages import MailNotice, Notices, page, redirect
+from openslot.doors.web.shared.days import place, status_badge
+from openslot.doors.web.shared.pages import page, redirect
 from openslot.platform.core.actor import Actor, ActorKind
 from openslot.platform.core.events import EffectState
 from openslot.platform.core.text import Prose, defuse
@@ -84,29 +84,6 @@ OURS = frozenset({BookingLinkAdded.type, BookingLinkFailed.type, BookingInvitati
 WITH_REASON = frozenset(
     {BookingRescheduled.type, BookingReassigned.type, BookingRequestReassigned.type, BookingCancelled.type}
 )
-NOTICES: Notices = {
-    "booked": MailNotice(
-        Text("The booking was created. The invitee will be notified by email."),
-        Text("The booking was created. No mail server is set up, so nobody is notified."),
-    ),
-    "confirmed": MailNotice(
-        Text("The request was confirmed. The invitee will be notified by email."),
-        Text("The request was confirmed. No mail server is set up, so nobody is notified."),
-    ),
-    "answered": Text("Somebody else has confirmed this request already."),
-    "moved": MailNotice(
-        Text("The booking was rescheduled. Everyone will be notified by email."),
-        Text("The booking was rescheduled. No mail server is set up, so nobody is notified."),
-    ),
-    "cancelled": MailNotice(
-        Text("The booking was cancelled. Everyone will be notified by email."),
-        Text("The booking was cancelled. No mail server is set up, so nobody is notified."),
-    ),
-    "handed-over": HANDED_OVER,
-    **NO_SHOW_NOTICES,
-    "noted": Text("Your private notes were saved."),
-    **RETRY_NOTICES,
-}
 
 
 class HistoryRow(Struct, frozen=True, kw_only=True):

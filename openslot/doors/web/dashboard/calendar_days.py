@@ -13,8 +13,8 @@ from openslot.domains.bookings.models import CalendarMeeting, HostCalendar
 from openslot.domains.event_types.models import LocationKind
 from openslot.doors.web.dashboard import calendar_layout as layout
 from openslot.doors.web.dashboard.calendar_layout import DayPlace
-from openslot.doors.web.dashboard.rows import place
 from openslot.doors.web.shared import words
+from openslot.doors.web.shared.days import place
 from openslot.doors.web.shared.list_queries import link
 from openslot.doors.web.shared.words import Weekday
 from openslot.platform.core.times import Offsets, date_of, day_number, floor_second, get_offsets, get_zone

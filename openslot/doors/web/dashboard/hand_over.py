@@ -10,21 +10,11 @@ from openslot.domains.bookings import handovers, queries, rules
 from openslot.domains.bookings.errors import BookingNotFound
 from openslot.domains.bookings.models import BookingDetails, BookingRef, Status
 from openslot.domains.bookings.words import ListOfNames
-from openslot.doors.web.shared.pages import MailNotice, page, redirect
+from openslot.doors.web.shared.pages import page, redirect
 from openslot.platform.core.errors import Conflict
 from openslot.platform.core.text import ReasonText
 from openslot.platform.core.work import Work
-from openslot.platform.i18n import Text
 from openslot.platform.routing import Form, Request, Response, get, post
-
-HANDED_OVER = MailNotice(
-    Text("The booking was handed over. Everyone will be notified by email."),
-    Text("The booking was handed over. No mail server is set up, so nobody is notified."),
-)
-REQUEST_HANDED_OVER = MailNotice(
-    Text("The request was handed over. The new host is asked by email."),
-    Text("The request was handed over. No mail server is set up, so nobody is notified."),
-)
 
 
 class HandOverForm(Struct, frozen=True, kw_only=True):

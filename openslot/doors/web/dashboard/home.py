@@ -23,9 +23,9 @@ from openslot.doors.web.dashboard.today import Week, read_week, show_coming, sho
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.charts import draw_spark
 from openslot.doors.web.shared.pages import locale_of, page, redirect
+from openslot.doors.web.shared.retries import NO_SHOW_NOTICES, RETRY_NOTICES
+from openslot.doors.web.shared.sign_in import show_no_account
 from openslot.doors.web.shared.words import Weekday
-from openslot.doors.web.sign_in import show_no_account
-from openslot.platform.core.revivals import RevivalVerdict
 from openslot.platform.core.times import get_zone
 from openslot.platform.core.work import Work
 from openslot.platform.i18n import PluralText, Text
@@ -33,16 +33,6 @@ from openslot.platform.i18n.languages import first_weekday_of
 from openslot.platform.routing import Request, Response, get, post
 
 MAX_BOOKINGS, MAX_LINKS, MAX_COMING, COUNTED_DAYS = 200, 20, 8, 30
-# What a retry came to.
-RETRY_NOTICES: dict[str, Text] = {
-    RevivalVerdict.QUEUED: Text("It will be retried now."),
-    RevivalVerdict.SKIPPED: Text("Not retried: a later change replaced it."),
-    RevivalVerdict.LEFT: Text("Not retried: a later change is in progress. Try again soon."),
-}
-NO_SHOW_NOTICES: dict[str, Text] = {
-    "no-show": Text("Marked as a no-show. Nobody is notified."),
-    "no-show-removed": Text("The booking is no longer marked as a no-show."),
-}
 NOTICES = {"organization-deleted": Text("The organization was deleted."), **RETRY_NOTICES, **NO_SHOW_NOTICES}
 
 

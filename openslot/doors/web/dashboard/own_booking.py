@@ -13,11 +13,11 @@ from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.models import EventType
 from openslot.domains.timeline import operations as timeline
 from openslot.domains.timeline.models import EffectKind, TimelineEffect
-from openslot.doors.web.dashboard.bookings import NOTICES
 from openslot.doors.web.dashboard.event_types.overview import find_closed
 from openslot.doors.web.dashboard.onboarding import step_page
 from openslot.doors.web.dashboard.rows import Step, describe_step
 from openslot.doors.web.shared import words
+from openslot.doors.web.shared.booking_notices import NOTICES
 from openslot.doors.web.shared.pages import redirect
 from openslot.platform.core.events import EffectState
 from openslot.platform.core.text import fold_ascii

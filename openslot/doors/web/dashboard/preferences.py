@@ -9,7 +9,7 @@ from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import ColorTheme, Preferences, User, UserSettings
 from openslot.doors.web.shared.frame import FIRST_WEEKDAYS, SYSTEM
 from openslot.doors.web.shared.pages import page, redirect
-from openslot.doors.web.sign_in import local_path
+from openslot.doors.web.shared.sign_in import local_path
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.work import Work
 from openslot.platform.i18n import Text

@@ -8,13 +8,11 @@ from openslot.domains.accounts.models import User
 from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.models import BookingDetails, BookingRef, FoundRequest, RequestState
 from openslot.domains.bookings.requests import operations as requests
-from openslot.domains.bookings.words import ListOfNames
-from openslot.doors.web.dashboard.bookings import NOTICES as OF_BOOKING
 from openslot.doors.web.dashboard.bookings import list_answers, list_hosts, list_link
-from openslot.doors.web.dashboard.hand_over import REQUEST_HANDED_OVER, sees_booking, write_ledger_path
-from openslot.doors.web.dashboard.rows import BookingRow, DayOfRows, group_by_day
+from openslot.doors.web.dashboard.hand_over import sees_booking, write_ledger_path
 from openslot.doors.web.shared import words
-from openslot.doors.web.shared.pages import MailNotice, Notices, page, redirect
+from openslot.doors.web.shared.pages import page, redirect
+from openslot.doors.web.shared.requests import NOTICES, list_days
 from openslot.platform.core.errors import Conflict
 from openslot.platform.core.text import ReasonText, defuse
 from openslot.platform.core.work import Work
@@ -25,14 +23,6 @@ ENDED = {
     RequestState.LAPSED: Text("This request was not answered in time. The time is free again."),
     RequestState.WITHDRAWN: Text("The invitee has withdrawn this request. The time is free again."),
 }
-NOTICES: Notices = {
-    "declined": MailNotice(
-        Text("The request was declined. The invitee will be notified by email."),
-        Text("The request was declined. No mail server is set up, so nobody is notified."),
-    ),
-    "request-handed-over": REQUEST_HANDED_OVER,
-}
-ANSWERED: Notices = {**NOTICES, **{done: OF_BOOKING[done] for done in ("confirmed", "answered")}}
 
 
 class DeclineForm(Struct, frozen=True, kw_only=True):
@@ -44,32 +34,6 @@ async def show_requests(work: Work, user: User) -> Response:
     """List what waits for the host, by its start."""
     days = list_days(work, user, await requests.list_waiting(work, user))
     return page("dashboard/requests.html", user, here="/bookings", days=days, notices=NOTICES)
-
-
-def list_days(work: Work, user: User, waiting: list[FoundRequest]) -> list[DayOfRows]:
-    """Show what waits for somebody, by day."""
-    days = group_by_day(waiting, user, lambda each: each.details.booking.starts_at, now=work.now)
-    return [DayOfRows(heading, tuple(_row(each, user, work) for each in found)) for heading, found in days]
-
-
-def _row(found: FoundRequest, user: User, work: Work) -> BookingRow:
-    booking = found.details.booking
-    until = words.at(found.request.lapses_at, user.zone, now=work.now)
-    names = tuple(each.name for each in found.details.hosts)
-    return BookingRow(
-        id=booking.id,
-        path=f"/bookings/requests/{booking.id}",
-        hours=words.hours(booking.starts_at, booking.ends_at, user.zone),
-        name=booking.invitee_name,
-        email=booking.invitee_email,
-        details=(
-            found.details.event_type.name,
-            *([Text("hosted by %(names)s", names=ListOfNames(names))] if names else ()),
-            Text("answer until %(when)s", when=until),
-        ),
-        badge=Text("Waits for you"),
-        tone="warn",
-    )
 
 
 @get("/bookings/requests/{booking_id}")

@@ -12,17 +12,17 @@ from openslot.domains.access.two_factor.operations import grouped, setup_url
 from openslot.domains.accounts.models import User
 from openslot.domains.oidc import operations as oidc
 from openslot.domains.oidc.models import OidcNotConfigured
-from openslot.doors.web.booking_page.sharing import draw_qr
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.pages import page, redirect
-from openslot.doors.web.sign_in import TypedCode, attempt_cookie, check_rate
+from openslot.doors.web.shared.passwords import CurrentPassword
+from openslot.doors.web.shared.qr import draw_qr
+from openslot.doors.web.shared.sign_in import TypedCode, attempt_cookie, check_rate
 from openslot.platform.core.errors import Conflict
 from openslot.platform.core.text import LINE
 from openslot.platform.core.work import Work
 from openslot.platform.i18n import Text
-from openslot.platform.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.platform.routing import Form, Request, Response, get, post
 
-CurrentPassword = Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty(Text("Enter your current password"))]
 HERE = "/settings/security"
 FEW_CODES = 3
 NOTICES = {

@@ -11,8 +11,8 @@ from openslot.domains.accounts.models import User
 from openslot.domains.availability.grid import merge
 from openslot.domains.bookings.models import AgendaEntry
 from openslot.domains.event_types.models import LocationKind
-from openslot.doors.web.dashboard.rows import place, tell_team
 from openslot.doors.web.shared import words
+from openslot.doors.web.shared.days import place, tell_team
 from openslot.doors.web.shared.figures import ShortDayOfWeek, ShortWeekday
 from openslot.platform.core.times import at_second, get_zone
 from openslot.platform.i18n import PluralText, Text

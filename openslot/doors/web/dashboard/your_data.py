@@ -6,7 +6,6 @@ from uuid import UUID
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from openslot.domains.access import operations as access
 from openslot.domains.access.models import Entry, TwoFactorState
 from openslot.domains.access.two_factor import operations as two_factor
 from openslot.domains.accounts.models import User
@@ -18,14 +17,14 @@ from openslot.doors.http.doors import take_own
 from openslot.doors.http.errors import status_of
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.cookies import SESSION_COOKIE, delete_cookie
+from openslot.doors.web.shared.owners import NO_PROOF, confirm_owner, needs_link
 from openslot.doors.web.shared.pages import NOT_KEPT, MailNotice, page, redirect
-from openslot.platform.core.errors import Conflict, Invalid, RateLimited
+from openslot.platform.core.errors import Conflict, RateLimited
 from openslot.platform.core.text import LINE, ReasonText
 from openslot.platform.core.work import Work
 from openslot.platform.i18n import PluralText, Text
 from openslot.platform.routing import Form, RateLimit, Response, Stream, get, post
 
-NO_PROOF = Text("The link is not valid or has expired. Ask for a new one")
 HERE = "/settings/data"
 NOTICES = {
     "requested": MailNotice(
@@ -38,23 +37,6 @@ SENT = MailNotice(
     Text("We have sent you an email with a link. It works for an hour."),
     Text("This site sends no emails yet. Its administrator finds the link in the mailbox and can give it to you."),
 )
-
-
-def needs_link(state: TwoFactorState) -> bool:
-    """Return whether nothing but a link by mail can prove who it is."""
-    return not state.has_password and state.on_since is None
-
-
-async def confirm_owner(work: Work, user: User, state: TwoFactorState, *, password: str, code: str, proof: str) -> None:
-    """Refuse unless the owner has proved who it is: by the password, and by a code if the second factor is on.
-
-    Without either, the link that was sent to the account's address is needed.
-    """
-    if needs_link(state) and not deletions.is_proof(work.runtime, user, proof, now=work.now):
-        raise Invalid(details={"form": NO_PROOF})
-    if state.has_password:
-        await access.confirm_password(work, user, password)
-    await two_factor.confirm_code(work, user, code)
 
 
 @get("/settings/data")

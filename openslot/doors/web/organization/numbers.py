@@ -13,7 +13,7 @@ from openslot.domains.messaging.connections import operations as connecting
 from openslot.domains.messaging.connections.models import MessagingConnection
 from openslot.domains.messaging.connections.operations import NO_MEMBER, CheckedNumber
 from openslot.doors.http.doors import Exchange
-from openslot.doors.web.dashboard.numbers import (
+from openslot.doors.web.shared.numbers import (
     CANCELLING_NAMES,
     NAMES,
     TESTS,

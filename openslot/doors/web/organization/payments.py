@@ -5,7 +5,9 @@ from openslot.domains.accounts.organizations import operations as organizations
 from openslot.domains.change_log.models import ChangeAction
 from openslot.domains.payments.connections import operations as connecting
 from openslot.doors.http.doors import Exchange
-from openslot.doors.web.dashboard.payment_account import (
+from openslot.doors.web.shared.organization import FIELD, begin_change, get_administered, organization_page
+from openslot.doors.web.shared.pages import redirect
+from openslot.doors.web.shared.payment_account import (
     NAMES,
     NOTICES,
     QUESTION,
@@ -17,8 +19,6 @@ from openslot.doors.web.dashboard.payment_account import (
     describe,
     done_of,
 )
-from openslot.doors.web.shared.organization import FIELD, begin_change, get_administered, organization_page
-from openslot.doors.web.shared.pages import redirect
 from openslot.platform.core.errors import Conflict
 from openslot.platform.core.work import Work
 from openslot.platform.routing import Form, Response, get, post

@@ -17,8 +17,8 @@ from openslot.doors.http.doors import Exchange
 from openslot.doors.scim.door import PREFIX
 from openslot.doors.scim.models import RequestFilter
 from openslot.doors.scim.operations import KEPT, search_requests
-from openslot.doors.web.account import EXPIRIES, expiry_of
 from openslot.doors.web.organization.log import read_log_query
+from openslot.doors.web.shared.expiries import EXPIRIES, expiry_of
 from openslot.doors.web.shared.list_queries import ListQuery, read_before
 from openslot.doors.web.shared.organization import begin_change, get_administered, organization_page
 from openslot.doors.web.shared.pages import MailNotice, Notices, redirect

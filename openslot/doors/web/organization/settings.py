@@ -22,13 +22,13 @@ from openslot.domains.accounts.profiles import operations as profiles
 from openslot.domains.change_log.models import ChangeAction
 from openslot.domains.people import organization_deletions
 from openslot.doors.http.doors import Exchange
-from openslot.doors.web.dashboard.your_data import confirm_owner, needs_link
 from openslot.doors.web.shared import organization as current
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.navigation import may_create_organization
+from openslot.doors.web.shared.organization_deletion import DeleteOrganizationForm, confirm_deletion
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.platform.core.errors import Invalid
-from openslot.platform.core.text import LINE, ShortLine, defuse
+from openslot.platform.core.text import LINE, ShortLine
 from openslot.platform.core.work import Work
 from openslot.platform.i18n import Text
 from openslot.platform.routing import Form, Response, WhenEmpty, get, post
@@ -40,7 +40,6 @@ ASSISTANT_POLICIES = {
     AssistantPolicy.READ: Text("Assistants may only read"),
     AssistantPolicy.FORBIDDEN: Text("No assistants"),
 }
-NO_PASSWORD = Text("Your account has no password. Set one first, so that we can ask you for it.")
 
 
 class NamesForm(Struct, frozen=True, kw_only=True):
@@ -198,12 +197,6 @@ async def create_organization(request: Exchange, work: Work, user: User, form: F
     return redirect("/organization/members?done=created", current.choice_cookie(work, own))
 
 
-class DeleteOrganizationForm(Struct, frozen=True, kw_only=True):
-    name: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""
-    password: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""
-    code: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
-
-
 @get("/organization/delete")
 async def show_delete_organization(
     request: Exchange, work: Work, user: User, form: Form[DeleteOrganizationForm] = Form()
@@ -234,20 +227,6 @@ async def delete_own_organization(
             work, current.author_of(request, user), deleted, plan=organization.plan
         )
     return redirect("/?done=organization-deleted")
-
-
-async def confirm_deletion(
-    work: Work, user: User, organization: Organization, form: Form[DeleteOrganizationForm]
-) -> None:
-    """Refuse unless the name of the organization was typed, and the user has proved who it is."""
-    sent = form.get()
-    # Whoever copies the name from the heading has copied the joiners too.
-    if defuse(sent.name.strip()) != defuse(organization.name):
-        raise Invalid(details={"name": Text("must be the name of the organization")})
-    state = await two_factor.get_state(work, user)
-    if needs_link(state):
-        raise Invalid(details={"form": NO_PASSWORD})
-    await confirm_owner(work, user, state, password=sent.password, code=sent.code, proof="")
 
 
 async def _get_owned(request: Exchange, work: Work) -> Organization:

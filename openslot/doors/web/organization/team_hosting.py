@@ -11,6 +11,7 @@ from openslot.doors.web.organization import hosting_forms
 from openslot.doors.web.organization.hosting_forms import HostingForm
 from openslot.doors.web.organization.team_ledger import BALANCES
 from openslot.doors.web.organization.teams import HERE, PRIORITIES, begin_hosting_change, get_hosted
+from openslot.doors.web.shared.hosting import LABELS
 from openslot.doors.web.shared.organization import get_own, organization_page
 from openslot.doors.web.shared.pages import Notices, redirect
 from openslot.platform.core.errors import Invalid
@@ -52,7 +53,7 @@ async def show_hosting(
         groups=range(count),
         priorities=PRIORITIES.items(),
         balances=BALANCES.items(),
-        labels=hosting_forms.LABELS,
+        labels=LABELS,
         limits=hosting_forms.LIMITS,
         rules=hosting_forms.RULES,
         form=shown,

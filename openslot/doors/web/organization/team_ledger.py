@@ -13,12 +13,12 @@ from openslot.domains.teams import replay
 from openslot.domains.teams.choice import BOOKING, explain
 from openslot.domains.teams.models import AssignmentReason, Balance, ChoiceRule, LastChoice, MemberShare
 from openslot.doors.http.doors import Exchange
-from openslot.doors.web.dashboard.hand_over import HANDED_OVER
-from openslot.doors.web.dashboard.requests import ANSWERED, list_days
 from openslot.doors.web.organization.teams import HERE, get_hosted
 from openslot.doors.web.shared.charts import share_of
 from openslot.doors.web.shared.figures import Percent, ShownNumber
+from openslot.doors.web.shared.handed_over import HANDED_OVER
 from openslot.doors.web.shared.organization import get_own, organization_page
+from openslot.doors.web.shared.requests import ANSWERED, list_days
 from openslot.platform.core.work import Work
 from openslot.platform.i18n import Text
 from openslot.platform.routing import Response, get

@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.plans import PLANS_WITH_API
-from openslot.doors.web.api_docs.shapes import KEY
 from openslot.platform.core.work import Work
+
+KEY = "Authorization: Bearer $OPENSLOT_KEY"
 
 
 class Curl(Struct, frozen=True, kw_only=True):

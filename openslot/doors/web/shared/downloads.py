@@ -11,8 +11,8 @@ from openslot.domains.bookings.models import BookingRef
 from openslot.domains.calendars.booking_events import get_feed_owner, write_bookings
 from openslot.domains.mail.letters import write_calendar_file
 from openslot.doors.http.doors import take_own
-from openslot.doors.web.booking_page.refusals import VIEWS
 from openslot.doors.web.shared.pages import NOT_KEPT
+from openslot.doors.web.shared.views import VIEWS
 from openslot.platform.core.text import make_safe
 from openslot.platform.core.work import Work
 from openslot.platform.routing import RateLimit, Response, get

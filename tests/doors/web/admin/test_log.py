@@ -9,7 +9,7 @@ import pytest
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.organizations import operations as organizations
 from openslot.domains.accounts.plans import Plan
-from openslot.doors.web.organization.log import PLATFORM_ACTIONS
+from openslot.doors.web.shared.changes import PLATFORM_ACTIONS
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.work import Runtime
 from openslot.platform.routing import collect, find_declaration

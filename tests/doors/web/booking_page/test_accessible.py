@@ -13,7 +13,7 @@ from openslot.domains.event_types.models import EventType, Location, LocationAsk
 from openslot.domains.event_types.operations import get_by_slug
 from openslot.domains.reminders.operations import set_reminders
 from openslot.domains.wait_list.operations import entry_token
-from openslot.doors.web.booking_page.refusals import VIEWS
+from openslot.doors.web.shared.views import VIEWS
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.work import Runtime
 from tests.domains.bookings.conftest import offer

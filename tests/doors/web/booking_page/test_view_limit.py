@@ -8,7 +8,7 @@ import httpx2
 from openslot.domains.access.limits import operations as limits
 from openslot.domains.bookings.public_api import READS
 from openslot.domains.event_types.models import EventType
-from openslot.doors.web.booking_page.refusals import VIEWS
+from openslot.doors.web.shared.views import VIEWS
 from openslot.platform.core.work import Runtime
 from openslot.platform.i18n.languages import LANGUAGES
 from tests.doors.web.booking_page.conftest import PAGE, TEN, book

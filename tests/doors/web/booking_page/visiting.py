@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from openslot.domains.access.limits import operations as limits
-from openslot.doors.web.booking_page.refusals import VIEWS
+from openslot.doors.web.shared.views import VIEWS
 from openslot.platform.core.work import Runtime
 from tests.doors.web.booking_page.conftest import PAGE
 from tests.support.browsers import open_page

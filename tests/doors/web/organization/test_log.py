@@ -10,7 +10,7 @@ import pytest
 
 from openslot.domains.change_log.models import ChangeAction, ChangeAuthor, ChangeFilter, NewChange
 from openslot.domains.change_log.operations import list_changes, log_change, tidy_change_log
-from openslot.doors.web.organization.log import ACTIONS, FIELDS, PLATFORM_ACTIONS
+from openslot.doors.web.shared.changes import ACTIONS, FIELDS, PLATFORM_ACTIONS
 from openslot.platform.core.actor import OPERATOR, SYSTEM
 from openslot.platform.core.work import Runtime
 from openslot.platform.routing import collect, find_declaration

@@ -24,10 +24,10 @@ from openslot.domains.contacts.schemas import ContactChanges, ContactWanted
 from openslot.domains.conversations import operations as conversations
 from openslot.domains.conversations.models import Conversation
 from openslot.doors.web.dashboard.calls import CALL_WORDS
-from openslot.doors.web.dashboard.rows import BookingRow, DayOfRows, status_badge
 from openslot.doors.web.dashboard.talks import CHANNELS
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.curl import curl
+from openslot.doors.web.shared.days import BookingRow, DayOfRows, status_badge
 from openslot.doors.web.shared.downloads import send_csv, write_csv
 from openslot.doors.web.shared.list_queries import ListQuery, read_list_query, read_page
 from openslot.doors.web.shared.pages import locale_of, page, redirect

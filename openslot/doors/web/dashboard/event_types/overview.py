@@ -12,10 +12,10 @@ from openslot.domains.event_types.errors import EventTypeInUse
 from openslot.domains.event_types.links import operations as links
 from openslot.domains.event_types.models import EventType, EventTypeOverview, LocationKind
 from openslot.domains.event_types.rules import is_offered
-from openslot.doors.web.booking_page.for_assistants import format_durations
 from openslot.doors.web.dashboard.event_types.locations import LOCATIONS
 from openslot.doors.web.shared.curl import curl
 from openslot.doors.web.shared.list_queries import make_pager, read_page
+from openslot.doors.web.shared.offers import format_durations
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.ids import SHAPE

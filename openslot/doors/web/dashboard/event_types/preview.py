@@ -19,13 +19,13 @@ from openslot.doors.http.doors import Exchange, take_own
 from openslot.doors.http.errors import headers_of, status_of
 from openslot.doors.http.forms import read_values
 from openslot.doors.http.security import PAGE_POLICY
-from openslot.doors.web.booking_page.for_assistants import list_facts, list_places
-from openslot.doors.web.booking_page.forms import begin_form, pick_month
 from openslot.doors.web.dashboard.event_types.editor import FALLBACK, find_beginning
 from openslot.doors.web.dashboard.event_types.forms import EventTypeForm, read_event_type, write_values
 from openslot.doors.web.dashboard.event_types.questions import QuestionsForm, describe_questions
 from openslot.doors.web.shared import words
+from openslot.doors.web.shared.booking_forms import begin_form, pick_month
 from openslot.doors.web.shared.booking_view import find_look, hours_of, show, show_zone
+from openslot.doors.web.shared.offers import list_facts, list_places
 from openslot.doors.web.shared.options import Options
 from openslot.doors.web.shared.pages import locale_of, page
 from openslot.platform.core.errors import RateLimited
