@@ -48,11 +48,12 @@ from openslot.domains.payments.connections.events import PAYMENT_CONNECTION_EVEN
 from openslot.domains.payments.events import PAYMENT_EVENTS
 from openslot.domains.payments.jobs import PAYMENT_JOBS
 from openslot.domains.payments.polling import PAYMENT_CONNECTION_JOBS, PAYMENT_CONNECTION_REACTIONS
-from openslot.domains.payments.ports import Billings, Checkouts
+from openslot.domains.payments.ports import Checkouts
 from openslot.domains.payments.reactions import PAYMENT_CONSEQUENCES, PAYMENT_REACTIONS
 from openslot.domains.people.deletions import PEOPLE_JOBS
 from openslot.domains.people.events import PEOPLE_EVENTS
 from openslot.domains.plans.jobs import SUBSCRIPTION_JOBS, SUBSCRIPTION_REACTIONS
+from openslot.domains.plans.ports import Billings
 from openslot.domains.reminders.operations import REMINDER_CONSEQUENCES
 from openslot.domains.teams.events import TEAM_EVENTS
 from openslot.domains.wait_list.events import WAIT_LIST_EVENTS

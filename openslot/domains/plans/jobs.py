@@ -7,7 +7,7 @@ from uuid import UUID
 import structlog
 
 from openslot.domains.accounts.events import OrganizationDeleted, UserDeletionBegun, UserDisabled
-from openslot.domains.payments.ports import Billing, CheckoutBusy, CheckoutFault, CheckoutUnavailable, KeyRefused
+from openslot.domains.payments.ports import CheckoutBusy, CheckoutFault, CheckoutUnavailable, KeyRefused
 from openslot.domains.plans import store
 from openslot.domains.plans.models import StoredPrice
 from openslot.domains.plans.operations import (
@@ -19,6 +19,7 @@ from openslot.domains.plans.operations import (
     opened,
     read_anew,
 )
+from openslot.domains.plans.ports import Billing
 from openslot.platform.core.actor import SYSTEM, Destination
 from openslot.platform.core.events import Effect
 from openslot.platform.core.work import Done, Outcome, Periodic, Reaction, Runtime, Skipped, TryLater, Work

@@ -17,7 +17,7 @@ from openslot.domains.accounts.organizations import store as organization_store
 from openslot.domains.accounts.plans import Plan
 from openslot.domains.payments.errors import AlreadySubscribed, BillingUnavailable, PlanNotSold, PlanSetByAdministrator
 from openslot.domains.payments.models import Mode, PaymentStep
-from openslot.domains.payments.ports import Billing, Billings, CheckoutFault, CheckoutRefused
+from openslot.domains.payments.ports import CheckoutFault, CheckoutRefused
 from openslot.domains.plans import rules, store
 from openslot.domains.plans.models import (
     PlanCheckout,
@@ -27,6 +27,7 @@ from openslot.domains.plans.models import (
     Subscriber,
     Subscription,
 )
+from openslot.domains.plans.ports import Billing, Billings
 from openslot.platform.core.actor import SYSTEM
 from openslot.platform.core.config import Settings
 from openslot.platform.core.ids import new_id

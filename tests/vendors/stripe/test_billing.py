@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from openslot.domains.accounts.plans import Plan
 from openslot.domains.event_types.models import Money
 from openslot.domains.payments.models import CheckoutStatus, PaymentStep
-from openslot.domains.payments.ports import AnswerUnreadable, Billing, CheckoutRefused, RightMissing
+from openslot.domains.payments.ports import AnswerUnreadable, CheckoutRefused, RightMissing
 from openslot.domains.plans.models import BillingPeriod, PlanCheckoutWanted, Price, SubscriptionStatus
+from openslot.domains.plans.ports import Billing
 from openslot.platform.core.outbound import Outbound
 from openslot.vendors.stripe.billing import StripeBilling
 from openslot.vendors.stripe.billing_wire import WireItems, WireSubscription, to_subscription
