@@ -19,6 +19,7 @@ from openslot.domains.bookings.requests.operations import REQUEST_JOBS, REQUEST_
 from openslot.domains.calendars.events import CALENDAR_EVENTS, CalendarConnected
 from openslot.domains.calendars.invitations import INVITATION_CONSEQUENCES, INVITATION_JOBS
 from openslot.domains.calendars.reactions import CALENDAR_JOBS, CALENDAR_REACTIONS
+from openslot.domains.calendars.servers import CalendarServers
 from openslot.domains.change_log.operations import CHANGE_LOG_JOBS
 from openslot.domains.contacts.events import CONTACT_EVENTS
 from openslot.domains.contacts.reactions import CONTACT_JOBS, CONTACT_REACTIONS
@@ -74,6 +75,7 @@ from openslot.platform.core.sealing import SealedColumn
 from openslot.platform.core.work import Periodic, Wiring
 from openslot.platform.flags.events import FLAG_EVENTS
 from openslot.platform.jobs.housekeeping import HOUSEKEEPING
+from openslot.vendors.calendars import open_calendar_servers
 from openslot.vendors.chat import Chat, open_chat
 from openslot.vendors.conferences import open_conferences
 from openslot.vendors.crms import open_crm_vendors
@@ -184,6 +186,7 @@ PORTS: Mapping[type, OpenAdapter] = {
     Chat: open_chat,
     Conferences: open_conferences,
     Mailer: open_mailer,
+    CalendarServers: open_calendar_servers,
     Billings: open_billings,
     Checkouts: open_checkouts,
     MessageProviders: open_providers,

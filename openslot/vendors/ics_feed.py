@@ -41,11 +41,6 @@ class FeedState(Struct, frozen=True, omit_defaults=True):
     modified: str | None = None
 
 
-def read_url(url: str) -> str:
-    """Turn the address that calendar programs open into the one that is fetched."""
-    return re.sub(r"^webcals?://", "https://", url.strip(), flags=re.IGNORECASE)
-
-
 class IcsFeed:
     can_invite: ClassVar[bool] = False
 

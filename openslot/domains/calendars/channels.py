@@ -1,13 +1,12 @@
 """Push channels of calendars: notices make a connection due earlier; polling is complete without them.
 
-Google's channels and Microsoft's subscriptions are kept alike: `google_channels.py` and `microsoft_channels.py` have
-what is the vendor's own.
+Google's channels and Microsoft's subscriptions are kept alike; what is a vendor's own is with the vendor.
 """
 
 import asyncio
 import hmac
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -16,14 +15,12 @@ from msgspec import Struct
 
 from openslot.domains.calendars import operations, rules, store
 from openslot.domains.calendars.errors import CalendarFault, CalendarGone, CalendarNoticeRefused
-from openslot.domains.calendars.models import CalendarChannel, CalendarConnection, ConnectionKind, ConnectionRef
+from openslot.domains.calendars.models import CalendarChannel, CalendarConnection, ConnectionRef
 from openslot.domains.calendars.ports import PushServer, WantedChannel, Watch
-from openslot.domains.oauth.operations import GrantTokens
+from openslot.domains.calendars.servers import CalendarServers
 from openslot.platform.core.actor import SYSTEM
 from openslot.platform.core.ids import fingerprint, new_id, new_token
 from openslot.platform.core.work import Runtime, Work
-from openslot.vendors.google.channels import GooglePush
-from openslot.vendors.microsoft.channels import MicrosoftPush
 
 WITHIN = timedelta(seconds=60)
 # Somebody waits for the page.
@@ -35,7 +32,6 @@ RENEW_BEFORE = timedelta(days=1)
 RETRY_AFTER = timedelta(hours=6)
 RENEW_AGAIN_AFTER = timedelta(hours=1)
 
-Open = Callable[[Runtime, CalendarConnection], PushServer]
 log = structlog.get_logger()
 
 
@@ -50,14 +46,15 @@ async def keep_channels(runtime: Runtime, read: CalendarConnection) -> None:
 
     The server is asked here, after the calendars were read; if it refuses, they are read every five minutes as before.
     """
-    open_push = PUSH.get(read.kind)
-    if open_push is None or not runtime.settings.public_url.startswith("https://"):
+    if not runtime.settings.public_url.startswith("https://"):
         return
     work = runtime.work(SYSTEM)
     connection = await store.find_connection(work.db, ConnectionRef(read.id))
     if connection is None or await _is_complete(work, connection):
         return
-    server = open_push(runtime, connection)
+    server = runtime.ports.get(CalendarServers).open_push(runtime, connection)
+    if server is None:
+        return
     try:
         async with asyncio.timeout(WITHIN.total_seconds()):
             for due in await _list_due(work, connection):
@@ -242,11 +239,10 @@ async def _stop_unneeded(runtime: Runtime, server: PushServer, connection: Calen
 
 
 async def _stop_all(work: Work, connection: CalendarConnection) -> None:
-    open_push = PUSH.get(connection.kind)
     present = [each for each in await store.list_channels(work.db, connection.id) if each.resource_id]
-    if open_push is None or not present:
+    server = work.runtime.ports.get(CalendarServers).open_push(work.runtime, connection) if present else None
+    if server is None:
         return
-    server = open_push(work.runtime, connection)
     try:
         async with asyncio.timeout(STOP_WITHIN.total_seconds()):
             for each in present:
@@ -263,24 +259,3 @@ async def _stop(server: PushServer, channel: CalendarChannel) -> None:
     except CalendarFault as fault:
         # It ends by itself, and its notices are refused until then.
         log.info("a channel can't be stopped", channel=str(channel.id), error=fault.message)
-
-
-def _open_google(runtime: Runtime, connection: CalendarConnection) -> PushServer:
-    outbound = runtime.outbound.on_behalf_of(connection.owner_id)
-    return GooglePush(outbound, runtime.settings.google_api_url, GrantTokens(runtime, connection.id))
-
-
-def _open_microsoft(runtime: Runtime, connection: CalendarConnection) -> PushServer:
-    async def is_live(channel_id: UUID) -> bool:
-        found = await store.find_channel(runtime.pool, channel_id)
-        return found is not None and bool(found.resource_id) and found.expires_at > runtime.clock()
-
-    outbound, tokens = runtime.outbound.on_behalf_of(connection.owner_id), GrantTokens(runtime, connection.id)
-    url = runtime.settings.microsoft_graph_url
-    return MicrosoftPush(outbound, url, tokens, mailbox=connection.id, is_live=is_live)
-
-
-PUSH: dict[ConnectionKind, Open] = {
-    ConnectionKind.GOOGLE: _open_google,
-    ConnectionKind.MICROSOFT: _open_microsoft,
-}

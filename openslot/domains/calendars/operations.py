@@ -33,7 +33,16 @@ from openslot.domains.calendars.models import (
     IcsWanted,
 )
 from openslot.domains.calendars.ports import CalendarServer, RemoteCalendar
-from openslot.domains.calendars.rules import DEFAULT_TRUST_HOURS, MAX_CONNECTIONS, closes_at, find_named, read_policy
+from openslot.domains.calendars.rules import (
+    DEFAULT_TRUST_HOURS,
+    MAX_CONNECTIONS,
+    closes_at,
+    find_named,
+    read_address,
+    read_policy,
+    read_url,
+)
+from openslot.domains.calendars.servers import CalendarServers, can_invite
 from openslot.domains.oauth import operations as oauth
 from openslot.domains.oauth.models import Consent
 from openslot.platform.core.errors import Invalid
@@ -42,9 +51,6 @@ from openslot.platform.core.sealing import seal
 from openslot.platform.core.text import is_line
 from openslot.platform.core.work import Runtime, Work
 from openslot.platform.i18n import Text
-from openslot.vendors.caldav.calendars import CalDavServer, read_address
-from openslot.vendors.calendars import ADAPTERS, can_invite, find_url, open_with
-from openslot.vendors.ics_feed import read_url
 
 READ = "calendars.read"
 # Each request has a limit of its own, but a server can cause many.
@@ -61,9 +67,9 @@ async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted | Co
         async with asyncio.timeout(CONNECT_WITHIN.total_seconds()):
             kind, label, credentials = await _find_account(work.runtime, owner, wanted)
             server = (
-                open_with(work.runtime, ref, wanted)
+                work.runtime.ports.get(CalendarServers).open_with(work.runtime, ref, wanted)
                 if isinstance(wanted, Consent)
-                else ADAPTERS[kind].open(work.runtime, ref, credentials)
+                else work.runtime.ports.get(CalendarServers).open(work.runtime, kind, ref, credentials)
             )
             try:
                 found, addresses = await server.list_calendars(), await server.list_addresses()
@@ -153,7 +159,7 @@ async def change_connection(work: Work, ref: ConnectionRef, changes: ConnectionC
     if changes.when_unreadable is not None:
         await store.update_trust(work.db, connection.id, read_policy(changes.when_unreadable))
     if changes.invites is not None:
-        if changes.invites and not can_invite(connection):
+        if changes.invites and not can_invite(work.runtime, connection):
             raise Invalid(details={"invites": Text("can't be chosen, because this kind of calendar does not invite")})
         await store.update_invites(work.db, connection.id, invites=changes.invites)
     changed = await get_connection(work, ref)
@@ -187,7 +193,7 @@ async def _find_account(
     outbound = runtime.outbound.on_behalf_of(owner.id)
     if isinstance(wanted, Consent):
         kind = ConnectionKind(wanted.vendor)
-        return kind, "", Credentials(url=find_url(runtime, kind))
+        return kind, "", Credentials(url=runtime.ports.get(CalendarServers).find_url(runtime, kind))
     if isinstance(wanted, IcsWanted):
         url = read_url(wanted.url)
         outbound.check_url(url)
@@ -199,11 +205,8 @@ async def _find_account(
         raise Invalid(details=faults)
     url = read_address(wanted.address.strip())
     outbound.check_url(url)
-    server = CalDavServer(outbound, Credentials(url=url, username=wanted.username, password=wanted.password))
-    try:
-        credentials = await server.discover()
-    finally:
-        await server.close()
+    typed = Credentials(url=url, username=wanted.username, password=wanted.password)
+    credentials = await runtime.ports.get(CalendarServers).discover(runtime, owner.id, typed)
     return ConnectionKind.CALDAV, f"{wanted.username} at {_host_of(credentials.url)}", credentials
 
 
@@ -289,7 +292,7 @@ async def renew_consent(work: Work, ref: ConnectionRef, consent: Consent) -> Non
     connection = await get_connection(work, ref)
     if connection.kind.value != consent.vendor.value:
         raise ConnectionNotFound
-    server = open_with(work.runtime, ref, consent)
+    server = work.runtime.ports.get(CalendarServers).open_with(work.runtime, ref, consent)
     # The account is named by its addresses.
     addresses = frozenset(connection.addresses)
     await _list_calendars(connection, server, addresses=addresses)
@@ -318,7 +321,8 @@ async def _open(work: Work, ref: ConnectionRef) -> tuple[CalendarConnection, Cre
 
 
 def _open_by(work: Work, connection: CalendarConnection, secret: Credentials) -> CalendarServer:
-    return ADAPTERS[connection.kind].open(work.runtime, ConnectionRef(connection.id, connection.owner_id), secret)
+    ref = ConnectionRef(connection.id, connection.owner_id)
+    return work.runtime.ports.get(CalendarServers).open(work.runtime, connection.kind, ref, secret)
 
 
 async def _list_calendars(

@@ -38,6 +38,7 @@ from openslot.domains.calendars.models import ConnectionRef, WriteTarget, Writte
 from openslot.domains.calendars.operations import READ
 from openslot.domains.calendars.ports import CalendarServer
 from openslot.domains.calendars.rules import PAUSES
+from openslot.domains.calendars.servers import open_server
 from openslot.domains.calendars.sync import sync_connection
 from openslot.domains.mail.models import MailAddress
 from openslot.platform.core.actor import Destination
@@ -59,7 +60,6 @@ from openslot.platform.core.work import (
 )
 from openslot.platform.i18n import Reason
 from openslot.platform.jobs.each import serve_each
-from openslot.vendors.calendars import open_server
 
 BOOKING_GONE = Reason("calendars.booking_gone", "the booking is gone")
 DELAYS = tuple(

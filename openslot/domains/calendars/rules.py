@@ -87,3 +87,17 @@ def are_to_be_asked(gone: Collection[WrittenEvent], *, left: int, removed: int) 
     Several at once, or all that a calendar had, look more like an accident than like a decision.
     """
     return len(gone) > 1 or (bool(gone) and removed > 1 and left == 0)
+
+
+def read_address(address: str) -> str:
+    """Turn what a person enters, an email address or a URL, into the URL to start from."""
+    if "://" in address:
+        return address
+    if "@" in address:
+        return f"https://{address.rpartition('@')[2]}/.well-known/caldav"
+    return f"https://{address}"
+
+
+def read_url(url: str) -> str:
+    """Turn the address that calendar programs open into the one that is fetched."""
+    return re.sub(r"^webcals?://", "https://", url.strip(), flags=re.IGNORECASE)

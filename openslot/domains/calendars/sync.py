@@ -27,13 +27,13 @@ from openslot.domains.calendars.events import CalendarBroken, CalendarRecovered
 from openslot.domains.calendars.host_changes import RemoteChanges, follow
 from openslot.domains.calendars.models import Calendar, ConnectionRef, KeptObject, Lease, OwnTime
 from openslot.domains.calendars.ports import CalendarServer, RemoteEvent, Scope
+from openslot.domains.calendars.servers import open_server
 from openslot.platform.core.actor import SYSTEM
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.text import fold_ascii
 from openslot.platform.core.times import get_zone
 from openslot.platform.core.work import Runtime, Work
 from openslot.platform.i18n import keep
-from openslot.vendors.calendars import open_server
 
 # Waiting does not help with these faults: the owner has to act.
 FINAL = (CalendarSignInFailed, CalendarForbidden, CalendarConsentNeeded)

@@ -62,15 +62,6 @@ class CalDavState(Struct, frozen=True, omit_defaults=True):
     tag: str | None = None
 
 
-def read_address(address: str) -> str:
-    """Turn what a person enters, an email address or a URL, into the URL to start from."""
-    if "://" in address:
-        return address
-    if "@" in address:
-        return f"https://{address.rpartition('@')[2]}/.well-known/caldav"
-    return f"https://{address}"
-
-
 class CalDavServer:
     can_invite: ClassVar[bool] = False
 

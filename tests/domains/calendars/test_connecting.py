@@ -16,11 +16,12 @@ from openslot.domains.calendars.errors import (
     TooManyConnections,
 )
 from openslot.domains.calendars.models import CalDavWanted, Credentials, IcsWanted
+from openslot.domains.calendars.rules import read_address
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.errors import Invalid, Refusal
 from openslot.platform.core.outbound import Outbound
 from openslot.platform.core.work import Runtime
-from openslot.vendors.caldav.calendars import CalDavServer, read_address
+from openslot.vendors.caldav.calendars import CalDavServer
 from openslot.vendors.caldav.client import DavClient, read_multistatus
 from tests.domains.calendars.conftest import Connect, change, get
 from tests.support.hostile_urls import SHAPES

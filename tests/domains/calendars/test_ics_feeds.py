@@ -10,6 +10,7 @@ from openslot.domains.calendars import operations as calendars
 from openslot.domains.calendars.errors import CalendarUnreadable, ReadOnlyCalendar
 from openslot.domains.calendars.models import CalendarConnection, ConnectionRef, IcsWanted
 from openslot.domains.calendars.reactions import plan_forgotten
+from openslot.domains.calendars.rules import read_url
 from openslot.domains.calendars.sync import sync_connection
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.config import Settings
@@ -17,7 +18,6 @@ from openslot.platform.core.work import Runtime
 from openslot.platform.i18n import recall
 from openslot.platform.jobs.worker import run_worker
 from openslot.runtime import open_runtime
-from openslot.vendors.ics_feed import read_url
 from tests.domains.calendars.conftest import change, get, open_starts, work_off
 from tests.support.clocks import MovingClock
 from tests.support.feeds import PublishedFeed, publishing

@@ -11,9 +11,9 @@ from openslot.domains.accounts.models import User
 from openslot.domains.bookings.models import Booking, Status
 from openslot.domains.calendars.models import ConnectionRef
 from openslot.domains.calendars.ports import CalendarServer
+from openslot.domains.calendars.servers import open_server
 from openslot.domains.calendars.sync import OpenServer, sync_connection
 from openslot.platform.core.work import Runtime
-from openslot.vendors.calendars import open_server
 from tests.domains.calendars.conftest import HOUR, NINE, Book, Connect, events, open_starts, read, work_off
 from tests.domains.calendars.support import cancel, move, move_in_calendar, shown
 from tests.support.clocks import MovingClock

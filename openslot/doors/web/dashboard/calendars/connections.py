@@ -10,6 +10,7 @@ from openslot.domains.calendars import channels
 from openslot.domains.calendars import operations as calendars
 from openslot.domains.calendars.errors import CalendarFault, CalendarSignInFailed
 from openslot.domains.calendars.models import CalDavWanted, ConnectionChanges, ConnectionRef, IcsWanted
+from openslot.domains.calendars.servers import can_invite
 from openslot.domains.oauth.models import list_clients
 from openslot.doors.web.dashboard.calendars import overview
 from openslot.doors.web.shared.pages import page, redirect
@@ -19,7 +20,6 @@ from openslot.platform.core.text import LINE
 from openslot.platform.core.work import Work
 from openslot.platform.i18n import PluralText, Text
 from openslot.platform.routing import Form, RateLimit, Response, WhenEmpty, get, post
-from openslot.vendors.calendars import can_invite
 
 # Each try sends a password to somebody's server, and nobody is to guess passwords through this one.
 TRIES = RateLimit("calendars", 30)
@@ -243,7 +243,7 @@ async def _show_connection(
         calendars=[(each, each.is_busy if chosen is None else str(each.id) in chosen) for each in connection.calendars],
         policies=overview.list_policies(policy),
         policy=choices["unreadable"] if choices.kind else policy,
-        can_invite=can_invite(connection),
+        can_invite=can_invite(work.runtime, connection),
         invites=choices.sent.invites if choices.sent else connection.invites,
         result=result,
         form=form,
