@@ -6,7 +6,6 @@ from uuid import UUID
 
 from openslot.domains.access.models import AsksFirst, CredentialKind, new_key
 from openslot.domains.accounts.models import AssistantPolicy, User
-from openslot.doors.assistants.calls import store as call_store
 from openslot.doors.oauth import store
 from openslot.doors.oauth.clients import forget_client, get_client, is_id
 from openslot.doors.oauth.errors import (
@@ -49,6 +48,7 @@ from openslot.doors.oauth.rules import (
     with_implied,
     write_scopes,
 )
+from openslot.doors.oauth.store import expire_of_grant
 from openslot.platform.core.config import Settings
 from openslot.platform.core.ids import fingerprint, new_id, new_token
 from openslot.platform.core.text import is_line
@@ -315,7 +315,7 @@ async def end_grant(work: Work, grant_id: UUID, *, by: EndedBy) -> None:
     if ended is None:
         return
     grant, email = ended
-    await call_store.expire_of_grant(work.db, grant.id, now=work.now)
+    await expire_of_grant(work.db, grant.id, now=work.now)
     gone = AssistantDisconnected(
         user_id=grant.user_id, email=email, grant_id=grant.id, client_name=grant.client_name, by=by
     )

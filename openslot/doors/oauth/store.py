@@ -7,7 +7,13 @@ from uuid import UUID
 from openslot.domains.access.models import AsksFirst
 from openslot.domains.accounts.models import AssistantPolicy
 from openslot.domains.accounts.organizations.store import ASSISTANT_POLICIES
-from openslot.doors.oauth.models import AssistantClient, AssistantGrant, AuthorizationCode, ListedClient, RefreshAttempt
+from openslot.doors.oauth.models import (
+    AssistantClient,
+    AssistantGrant,
+    AuthorizationCode,
+    ListedClient,
+    RefreshAttempt,
+)
 from openslot.platform.core.db import Db, count_of
 from openslot.platform.core.rows import Rows
 
@@ -195,3 +201,10 @@ async def revoke_grant(db: Db, grant_id: UUID, *, now: datetime) -> tuple[Assist
 async def list_grants_of_client(db: Db, client_id: str, *, now: datetime) -> Sequence[UUID]:
     statement = f"select g.id from assistant_grants g where g.client_id = $1 and {RUNNING} $2 order by g.id"
     return [row["id"] for row in await db.fetch(statement, client_id, now)]
+
+
+async def expire_of_grant(db: Db, grant_id: UUID, *, now: datetime) -> None:
+    """Close what an assistant still waits for that is no longer connected."""
+    statement = """update assistant_approvals set status = 'expired', decided_at = $2, arguments = null
+        where grant_id = $1 and status = 'pending'"""
+    await db.execute(statement, grant_id, now)

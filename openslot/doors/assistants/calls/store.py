@@ -97,13 +97,6 @@ async def expire(db: Db, *, now: datetime, limit: int) -> int:
     return count_of(await db.execute(statement, now, limit))
 
 
-async def expire_of_grant(db: Db, grant_id: UUID, *, now: datetime) -> None:
-    """Close what an assistant still waits for that is no longer connected."""
-    statement = """update assistant_approvals set status = 'expired', decided_at = $2, arguments = null
-        where grant_id = $1 and status = 'pending'"""
-    await db.execute(statement, grant_id, now)
-
-
 async def list_approvals(
     db: Db, user_id: UUID, *, is_waiting: bool, now: datetime, limit: int
 ) -> list[AssistantApproval]:
