@@ -33,7 +33,7 @@ from openslot.domains.exports.reactions import EXPORT_JOBS, EXPORT_REACTIONS
 from openslot.domains.mail.events import MAIL_EVENTS
 from openslot.domains.mail.kinds.organizations import ORGANIZATION_REACTIONS
 from openslot.domains.mail.kinds.plans import PLAN_REACTIONS
-from openslot.domains.mail.ports import Mailer
+from openslot.domains.mail.ports import Mailer, MailServers
 from openslot.domains.mail.reactions import MAIL_JOBS, MAIL_REACTIONS
 from openslot.domains.messaging.answers import ANSWER_REACTIONS
 from openslot.domains.messaging.connections.events import MESSAGING_CONNECTION_EVENTS
@@ -81,7 +81,7 @@ from openslot.vendors.conferences import open_conferences
 from openslot.vendors.crms import open_crm_vendors
 from openslot.vendors.dns import open_dns_resolver
 from openslot.vendors.providers import open_providers
-from openslot.vendors.smtp import open_mailer
+from openslot.vendors.smtp import open_mail_servers, open_mailer
 from openslot.vendors.stripe.billing import open_billings
 from openslot.vendors.stripe.checkout import open_checkouts
 
@@ -186,6 +186,7 @@ PORTS: Mapping[type, OpenAdapter] = {
     Chat: open_chat,
     Conferences: open_conferences,
     Mailer: open_mailer,
+    MailServers: open_mail_servers,
     CalendarServers: open_calendar_servers,
     Billings: open_billings,
     Checkouts: open_checkouts,

@@ -33,6 +33,7 @@ def examine() -> list[Finding]:
     """Check settings, machine and database, in this order; each needs the one before."""
     from openslot.domains.doctor.machine import find_unknown_variables, look_at_machine
     from openslot.processes.environment import settings
+    from openslot.vendors.smtp import SmtpServers
 
     findings = [find_unknown_variables()]
     try:
@@ -40,7 +41,12 @@ def examine() -> list[Finding]:
     except StartupError as fault:
         fix = "Correct it in the environment or in .env, then: openslot doctor"
         return [problem("settings", str(fault), fix), *findings]
-    return [ok("settings", "All settings can be read."), *findings, *look_at_machine(chosen), *_look_inside(chosen)]
+    return [
+        ok("settings", "All settings can be read."),
+        *findings,
+        *look_at_machine(chosen, SmtpServers()),
+        *_look_inside(chosen),
+    ]
 
 
 def _look_inside(chosen: Settings) -> list[Finding]:

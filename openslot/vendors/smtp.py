@@ -21,6 +21,7 @@ from openslot.platform.core.text import is_line
 
 ANSWER_WITHIN = timedelta(seconds=30)
 SENT_WITHIN = timedelta(seconds=90)
+CHECKED_WITHIN = timedelta(seconds=10)
 # A connection is used again while mails follow each other, but not for long: servers limit both.
 KEPT_FOR = timedelta(seconds=10)
 READY_WITHIN = timedelta(seconds=5)
@@ -168,6 +169,18 @@ class SmtpMailer:
             raise MailDeferred(f"The mail server can't be used: {_words(fault)}") from fault
         except (OSError, ValueError) as fault:
             raise MailDeferred(f"The mail server can't be reached: {fault}") from fault
+
+
+class SmtpServers:
+    """Implements the port `MailServers`."""
+
+    async def check(self, server: SmtpServer) -> None:
+        await SmtpMailer(server, answer_within=CHECKED_WITHIN).check()
+
+
+@asynccontextmanager
+async def open_mail_servers(_: Settings) -> AsyncIterator[SmtpServers]:
+    yield SmtpServers()
 
 
 @asynccontextmanager

@@ -37,7 +37,7 @@ from openslot.platform.core.ids import new_id
 from openslot.platform.core.secrets import KEY_FILE, load_secrets
 from openslot.platform.core.times import at_second
 from openslot.platform.core.work import Runtime
-from openslot.vendors.smtp import SmtpMailer
+from openslot.vendors.smtp import SmtpMailer, SmtpServers
 from openslot.wiring import WIRING
 from tests.support.founding import add_event_type, found_team
 
@@ -138,11 +138,11 @@ def test_what_others_say_does_not_end_a_sentence_twice(tmp_path: Path, monkeypat
     monkeypatch.setattr(SmtpMailer, "check", refuse)
     settings = chosen(tmp_path, smtp_url="smtp://ann:pw@mail.example:587", mail_from="a@mail.example")
 
-    assert "Authentication failed. Emails are retried" in look_at_mail(settings).meaning
+    assert "Authentication failed. Emails are retried" in look_at_mail(settings, SmtpServers()).meaning
 
 
 def test_the_version_is_named_with_its_commit(tmp_path: Path) -> None:
-    first = next(look_at_machine(chosen(tmp_path)))
+    first = next(look_at_machine(chosen(tmp_path), SmtpServers()))
 
     assert (first.name, first.meaning) == ("version", f"Openslot {describe_version()}.")
 

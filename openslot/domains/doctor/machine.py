@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from openslot.domains.doctor.finding import Finding, ok, problem, warning
-from openslot.domains.mail.ports import MailDeferred
+from openslot.domains.mail.ports import MailDeferred, MailServers
 from openslot.domains.oauth.client import GrantRefused, refresh
 from openslot.domains.oauth.models import OAuthClient, OAuthUnreachable, OAuthVendor, find_client
 from openslot.domains.oidc.models import OidcUnreachable
@@ -26,9 +26,7 @@ from openslot.platform.core.outages import FULL, read_free, reason
 from openslot.platform.core.outbound import Outbound
 from openslot.platform.core.secrets import KEY_FILE, load_secrets
 from openslot.platform.core.work import system_clock
-from openslot.vendors.smtp import SmtpMailer
 
-MAIL_ANSWERS_WITHIN = timedelta(seconds=10)
 LITTLE_SPACE, NO_SPACE = 1_000_000_000, 200_000_000
 BACKUP_EVERY = timedelta(days=7)
 CALENDARS = {
@@ -37,7 +35,7 @@ CALENDARS = {
 }
 
 
-def look_at_machine(chosen: Settings) -> Iterator[Finding]:
+def look_at_machine(chosen: Settings, servers: MailServers) -> Iterator[Finding]:
     """Run every check that needs no database."""
     yield ok("version", f"Openslot {describe_version()}.")
     yield look_at_directory(chosen)
@@ -45,7 +43,7 @@ def look_at_machine(chosen: Settings) -> Iterator[Finding]:
     yield look_at_space(chosen.data_dir)
     yield look_at_address(chosen)
     yield look_at_proxies(chosen)
-    yield look_at_mail(chosen)
+    yield look_at_mail(chosen, servers)
     yield look_at_oidc(chosen)
     for vendor in OAuthVendor:
         yield look_at_client(chosen, vendor)
@@ -177,7 +175,7 @@ def look_at_proxies(chosen: Settings) -> Finding:
     return ok("proxies", f"X-Forwarded-For is trusted from {believed}." if believed else "No proxy is trusted.")
 
 
-def look_at_mail(chosen: Settings) -> Finding:
+def look_at_mail(chosen: Settings, servers: MailServers) -> Finding:
     """Check whether mail can be sent: connect to the server and log in, without sending anything."""
     if chosen.smtp_url is None and chosen.sign_up == "open":
         meaning = "Anyone can sign up (OPENSLOT_SIGN_UP=open), but emails are not sent, so nobody gets the link."
@@ -188,7 +186,7 @@ def look_at_mail(chosen: Settings) -> Finding:
         )
         return warning("mail", meaning, "Set OPENSLOT_SMTP_URL and OPENSLOT_MAIL_FROM")
     try:
-        asyncio.run(SmtpMailer(chosen.smtp_url.server, answer_within=MAIL_ANSWERS_WITHIN).check())
+        asyncio.run(servers.check(chosen.smtp_url.server))
     except MailDeferred as fault:
         meaning = f"{chosen.smtp_url!r}: {reason(fault)}. Emails are retried for about 24 hours, then they fail."
         return problem("mail", meaning, "Correct OPENSLOT_SMTP_URL, or start the mail server")

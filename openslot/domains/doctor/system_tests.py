@@ -22,6 +22,7 @@ from openslot.domains.calendars.models import ConnectionRef
 from openslot.domains.doctor.database import look_at_clock
 from openslot.domains.doctor.finding import FindingState
 from openslot.domains.doctor.machine import look_at_mail
+from openslot.domains.mail.ports import MailServers
 from openslot.platform.core.actor import SYSTEM
 from openslot.platform.core.effects import find_planned, forget_planned
 from openslot.platform.core.events import Effect
@@ -127,7 +128,7 @@ async def _test_queue(runtime: Runtime) -> _Verdict:
 
 async def _test_mail(runtime: Runtime) -> _Verdict:
     """Connect to the mail server and sign in, without sending anything."""
-    found = await asyncio.to_thread(look_at_mail, runtime.settings)
+    found = await asyncio.to_thread(look_at_mail, runtime.settings, runtime.ports.get(MailServers))
     return _Verdict(ok=found.state is not FindingState.PROBLEM, message=found.meaning)
 
 

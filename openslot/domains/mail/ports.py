@@ -5,6 +5,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from openslot.platform.core.smtp import SmtpServer
+
 
 class OutgoingMail(Struct, frozen=True, kw_only=True):
     """A message on its way: where it comes from, where it goes, and its bytes."""
@@ -29,6 +31,14 @@ class MailDeferred(Exception):
 
 class MailRefused(Exception):
     """It can't be sent, now or later."""
+
+
+class MailServers(Protocol):
+    """Tries servers of mail, without sending anything."""
+
+    async def check(self, server: SmtpServer) -> None:
+        """Connect and log in; raise `MailDeferred` if that fails."""
+        ...
 
 
 class Mailer(Protocol):

@@ -17,6 +17,7 @@ from openslot.platform.core.config import Settings
 from openslot.platform.core.errors import Invalid, NotFound
 from openslot.platform.core.smtp import SmtpUrl
 from openslot.platform.core.work import Runtime
+from openslot.vendors.smtp import SmtpServers
 from tests.domains.mail.conftest import Book, mails, messages, part, read_message, work_off
 from tests.support.clocks import MovingClock
 from tests.support.command_line import Cli, Run
@@ -151,12 +152,12 @@ async def test_the_doctor_connects_to_the_mail_server(settings: Settings) -> Non
 
     async with smtp_server() as server:
         good = replace(settings, smtp_url=SmtpUrl.parse(f"smtp://127.0.0.1:{server.port}"))
-        assert (await asyncio.to_thread(look_at_mail, good)).state is FindingState.OK
+        assert (await asyncio.to_thread(look_at_mail, good, SmtpServers())).state is FindingState.OK
         locked = replace(settings, smtp_url=SmtpUrl.parse(f"smtp://a:secret@127.0.0.1:{server.port}"))
-        found = await asyncio.to_thread(look_at_mail, locked)
+        found = await asyncio.to_thread(look_at_mail, locked, SmtpServers())
     assert found.state is FindingState.PROBLEM
     assert "secret" not in found.meaning
-    assert (await asyncio.to_thread(look_at_mail, good)).state is FindingState.PROBLEM
-    assert (await asyncio.to_thread(look_at_mail, settings)).state is FindingState.WARNING
-    unsent = await asyncio.to_thread(look_at_mail, replace(settings, sign_up="open"))
+    assert (await asyncio.to_thread(look_at_mail, good, SmtpServers())).state is FindingState.PROBLEM
+    assert (await asyncio.to_thread(look_at_mail, settings, SmtpServers())).state is FindingState.WARNING
+    unsent = await asyncio.to_thread(look_at_mail, replace(settings, sign_up="open"), SmtpServers())
     assert (unsent.state, "nobody gets the link" in unsent.meaning) == (FindingState.PROBLEM, True)
