@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Print how large the package is and how many of its files a request enters: `.venv/bin/python scripts/figures.py`."""
+"""Print how large the package is and how many of its files a request enters: `.venv/bin/python scripts/figures.py`.
+
+With --check, only compare the figures of its layout with their bounds, and fail if one is passed.
+"""
 
 import ast
 import asyncio
@@ -21,6 +24,8 @@ Graph = dict[str, set[str]]
 
 def main() -> None:
     """Print the figures of the source, then those of the traced requests."""
+    if "--check" in sys.argv:
+        raise SystemExit(check())
     sources = {path: path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
     trees = {path: ast.parse(text) for path, text in sources.items()}
     lines = {path: text.count("\n") for path, text in sources.items()}
@@ -42,6 +47,16 @@ def main() -> None:
         print_row(f"files entered: {name}", len(files))
         if "--list" in sys.argv:
             print("".join(f"    {file}\n" for file in sorted(files)), end="")
+
+
+def check() -> int:
+    """Print the figures that have a bound, and return how many have passed it."""
+    from scripts.structure import BOUNDS
+
+    measured = [(bound, bound.measure()) for bound in BOUNDS]
+    for bound, figure in measured:
+        print(f"{bound.name:<56}{figure:>8,}   at most {bound.at_most:,}")
+    return sum(figure > bound.at_most for bound, figure in measured)
 
 
 def print_row(name: str, figure: int) -> None:

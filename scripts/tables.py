@@ -12,6 +12,7 @@ from openslot.domains.allowances.models import Cost
 from openslot.doors.web.admin.system import list_settings
 from openslot.platform.core.config import SECRET, Settings, environment_name, file_variable
 from proofs.guards import MUTANTS
+from scripts.structure import draw_drawers
 
 DOCS = Path(__file__).parents[1] / "docs"
 # The settings by which the chart finds misspelled ones.
@@ -166,6 +167,7 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "secrets": ("secrets.md", write_secrets),
     "commands": ("commands.md", write_commands),
     "mutants": ("check-it-yourself.md", write_mutants),
+    "drawers": ("architecture.md", draw_drawers),
 }
 
 
