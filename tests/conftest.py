@@ -4,7 +4,7 @@ import asyncio
 import gc
 import shutil
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import httpx2
@@ -44,6 +44,12 @@ pytest_plugins = [
 ]
 
 
+def pytest_configure() -> None:
+    """Run tests in the event loop of web processes and workers."""
+    # The plugin's own hook would end all that a session shares where a test without a loop follows one with a loop.
+    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+
+
 def pytest_collection() -> None:
     """Let the garbage collector rest while modules are imported and tests are made: all of it stays."""
     gc.disable()
@@ -61,11 +67,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
-
-
-def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """Run tests in the event loop of web processes and workers."""
-    return {"uvloop": uvloop.new_event_loop}
 
 
 @pytest.fixture(scope="session")
