@@ -118,7 +118,7 @@ async def shared_database(postgres: str, first_data_dir: Path) -> AsyncIterator[
 
 @pytest.fixture
 async def database_url(
-    postgres: str, shared_database: SharedDatabase, reader_url: str, request: pytest.FixtureRequest
+    postgres: str, shared_database: SharedDatabase, request: pytest.FixtureRequest
 ) -> AsyncIterator[str]:
     """A migrated database with data keys alone; with the mark `own_database`, one that the test may do anything to.
 
@@ -130,7 +130,7 @@ async def database_url(
     else:
         before = asyncio.all_tasks()
         reads_only = request.node.get_closest_marker("reads_only")
-        yield reader_url if reads_only else shared_database.url
+        yield request.getfixturevalue("reader_url") if reads_only else shared_database.url
         left = await end_tasks(before)
         await shared_database.put_back()
         if left:

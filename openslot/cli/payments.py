@@ -18,7 +18,7 @@ from openslot.domains.payments import operations as payments
 from openslot.domains.payments import words
 from openslot.domains.payments.connections import operations as connecting
 from openslot.domains.payments.connections.accounts import notice_url
-from openslot.domains.payments.connections.operations import AccountOwner, CheckedAccount, Replacement
+from openslot.domains.payments.connections.operations import AccountOwner, AccountReplacement, CheckedAccount
 from openslot.domains.payments.models import (
     ConnectionWanted,
     ListedPayment,
@@ -186,7 +186,9 @@ async def _find_owner(work: Work, user: str | None, organization: str | None) ->
     return await organizations.get_organization(work, organization or "")
 
 
-def _ask(owner: AccountOwner, account: CheckedAccount, known: PaymentConnection, replacement: Replacement) -> str:
+def _ask(
+    owner: AccountOwner, account: CheckedAccount, known: PaymentConnection, replacement: AccountReplacement
+) -> str:
     """Say what the page says before another account is replaced."""
     count, owners = replacement.following.event_types, replacement.following.owners
     members = f", of {owners} members, who are told by email" if count and isinstance(owner, Organization) else ""

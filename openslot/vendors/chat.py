@@ -13,7 +13,7 @@ from openslot.platform.core.config import Settings
 from openslot.platform.core.events import Effect
 from openslot.platform.core.outbound import Outbound, OutboundFailed, OutboundRefused
 from openslot.platform.core.work import Done, GiveUp, Outcome, Skipped, TryLater, Work
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 
 
 class ChatDeferred(Exception):
@@ -39,7 +39,7 @@ class Chat(Protocol):
         ...
 
 
-NO_CHAT = Reason("chat.none", "no team chat is configured")
+NO_CHAT = CodedReason("chat.none", "no team chat is configured")
 
 
 def team_chat(work: Work, _: Effect) -> Destination | None:

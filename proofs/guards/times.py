@@ -242,8 +242,8 @@ OF_TIMES: tuple[Mutant, ...] = (
         "test_what_the_endpoint_wishes_for_is_honoured_up_to_a_day_and_never_shortens_the_schedule",
         (
             "domains/webhooks/reactions.py",
-            "raise TryLater(attempt.error, after=wished)",
-            "raise TryLater(attempt.error)",
+            "raise TryLater(recall(attempt.error), after=wished)",
+            "raise TryLater(recall(attempt.error))",
         ),
     ),
 )

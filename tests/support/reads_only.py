@@ -50,7 +50,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         found: dict[str, Any] = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
         for name, definitions in found.items():
             found[name] = tuple(shared.setdefault((module.nodeid, id(one)), _share(one)) for one in definitions)
-        item.fixturenames.append(refusing_writes.__name__)  # type: ignore[attr-defined]
+        names: list[str] = item.fixturenames  # type: ignore[attr-defined]
+        # Only these tests need it; those of a file with a database of its own could not ask for it.
+        names.insert(0, reader_url.__name__)
+        names.append(refusing_writes.__name__)
 
 
 def _share(definition: Any) -> Any:

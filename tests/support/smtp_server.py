@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from cryptography import x509
@@ -97,8 +97,8 @@ class ScriptedServer:
 
     async def _answer(self, server: SMTP, answer: str) -> str:
         if answer == DROP:
-            assert isinstance(server.transport, asyncio.WriteTransport)
-            server.transport.abort()
+            # It has what is sent, whichever event loop it is of.
+            cast("asyncio.WriteTransport", server.transport).abort()
             return "421 gone"
         if answer == HANG:
             await asyncio.sleep(3600)

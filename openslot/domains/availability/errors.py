@@ -1,7 +1,7 @@
 """What availability refuses."""
 
 from openslot.platform.core.errors import Conflict, Invalid, NotFound, RateLimited
-from openslot.platform.i18n import Reason, Text
+from openslot.platform.i18n import CodedReason, Text
 
 
 class InvalidStartTime(Invalid):
@@ -17,7 +17,7 @@ class SlotUnavailable(Conflict):
     """The time can't be booked now: it was taken, or a limit or the notice closes it."""
 
     code = "slot_unavailable"
-    message: str = Reason("availability.slot_unavailable", "This time is no longer available")
+    message: str = CodedReason("availability.slot_unavailable", "This time is no longer available")
 
 
 class HoldNotFound(NotFound):

@@ -22,15 +22,15 @@ from openslot.platform.core.actor import SYSTEM, Destination
 from openslot.platform.core.events import Effect
 from openslot.platform.core.text import is_web_url
 from openslot.platform.core.work import Done, GiveUp, Outcome, Reaction, Skipped, TryLater, Work
-from openslot.platform.i18n import Reason, keep
+from openslot.platform.i18n import CodedReason, keep
 
 MAKE_LINK = "conferences.make_link"
 # A service is ready within seconds, or has a fault that takes hours.
 DELAYS = tuple(timedelta(seconds=s) for s in (2, 5, 15, 60, 300, 1200, 3600, 3 * 3600, 6 * 3600))
-NOT_READY = Reason("conferences.not_ready", "the link is not ready yet")
-NOT_SET_UP = Reason("conferences.not_set_up", "video calls of this kind are not set up at this site")
-UNUSABLE = Reason("conferences.unusable", "the service has answered with something that is no link")
-NOBODY_WAITS = Reason("conferences.nobody_waits", "nobody waits for the link any more")
+NOT_READY = CodedReason("conferences.not_ready", "the link is not ready yet")
+NOT_SET_UP = CodedReason("conferences.not_set_up", "video calls of this kind are not set up at this site")
+UNUSABLE = CodedReason("conferences.unusable", "the service has answered with something that is no link")
+NOBODY_WAITS = CodedReason("conferences.nobody_waits", "nobody waits for the link any more")
 LONGEST_LINK = 500
 
 

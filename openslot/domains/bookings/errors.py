@@ -8,7 +8,7 @@ from openslot.domains.availability.errors import SlotUnavailable
 from openslot.domains.bookings.models import Invitee
 from openslot.domains.bookings.words import ListOfDates
 from openslot.platform.core.errors import Conflict, Forbidden, Invalid, NotFound, RateLimited, Unavailable
-from openslot.platform.i18n import Reason, Text
+from openslot.platform.i18n import CodedReason, Text
 
 
 class BookingNotFound(NotFound):
@@ -22,12 +22,12 @@ class BookingAlreadyEnded(Conflict):
     """The meeting has taken place and can't be changed."""
 
     code = "booking_already_ended"
-    message: str = Reason("bookings.already_ended", "This booking is in the past")
+    message: str = CodedReason("bookings.already_ended", "This booking is in the past")
 
 
 class BookingAlreadyCancelled(Conflict):
     code = "booking_already_cancelled"
-    message: str = Reason("bookings.already_cancelled", "This booking is cancelled")
+    message: str = CodedReason("bookings.already_cancelled", "This booking is cancelled")
 
 
 class NoOtherHost(Conflict):

@@ -17,7 +17,7 @@ from openslot.platform.core.actor import Actor
 from openslot.platform.core.moments import Span
 from openslot.platform.core.shapes import KeptReason
 from openslot.platform.core.times import Instant
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 
 AnswerValue = str | bool | tuple[str, ...]
 Answers = dict[str, AnswerValue]
@@ -397,7 +397,7 @@ class HostCalendar(Struct, frozen=True, kw_only=True):
     """Whether colleagues may host what is theirs."""
 
 
-LEFT = Reason("bookings.host_left", "%(host)s is no longer with %(organization)s")
-UNAVAILABLE = Reason("bookings.host_unavailable", "%(host)s is not available any more")
-CALENDAR_CHANGED = Reason("bookings.calendar_changed", "Changed in the host's calendar")
-REPLIED = Reason("bookings.replied", "The invitee replied C to a reminder")
+LEFT = CodedReason("bookings.host_left", "%(host)s is no longer with %(organization)s")
+UNAVAILABLE = CodedReason("bookings.host_unavailable", "%(host)s is not available any more")
+CALENDAR_CHANGED = CodedReason("bookings.calendar_changed", "Changed in the host's calendar")
+REPLIED = CodedReason("bookings.replied", "The invitee replied C to a reminder")

@@ -3,45 +3,51 @@
 from datetime import timedelta
 
 from openslot.platform.core.errors import Conflict, Forbidden, Invalid, NotFound, Refusal, RefusalKind
-from openslot.platform.i18n import Reason, Text
+from openslot.platform.i18n import CodedReason, Text
 
-SIGN_IN_REFUSED = Reason("calendars.sign_in_refused", "The calendar's server refuses the user name or the password")
-FORBIDDEN = Reason("calendars.forbidden", "The calendar's server does not allow this account to do so")
-GONE = Reason("calendars.gone", "The server no longer has this calendar")
-CHANGED = Reason("calendars.changed", "The event was changed on the server since it was read")
-MISSING = Reason("calendars.missing", "The server no longer has the calendar %(name)s")
-SLOW = Reason("calendars.slow", "The calendar's server took too long")
-STATUS = Reason("calendars.status", "The calendar's server returned %(status)s")
-REDIRECTS_TOO_OFTEN = Reason("calendars.redirects_too_often", "The calendar's server sent too many redirects")
-BAD_ADDRESS = Reason("calendars.bad_address", "The calendar's server returned an invalid URL")
-NOT_CALDAV = Reason("calendars.not_caldav", "The calendar's server did not return a valid CalDAV response")
-BAD_XML = Reason("calendars.bad_xml", "The calendar's server sent XML that can't be read")
-NO_CALENDARS = Reason("calendars.no_calendars", "No calendars are found at this address")
-TOO_LARGE = Reason("calendars.too_large", "The calendar has more than %(size)s megabytes")
-TOO_MANY_EVENTS = Reason("calendars.too_many_events", "The calendar has more than %(count)s events")
-FEED_STATUS = Reason("calendars.feed_status", "The feed's server returned %(status)s")
-INCOMPLETE_FEED = Reason("calendars.incomplete_feed", "The feed's server returned an incomplete calendar")
-TAKES_TOO_LONG = Reason(
+SIGN_IN_REFUSED = CodedReason(
+    "calendars.sign_in_refused", "The calendar's server refuses the user name or the password"
+)
+FORBIDDEN = CodedReason("calendars.forbidden", "The calendar's server does not allow this account to do so")
+GONE = CodedReason("calendars.gone", "The server no longer has this calendar")
+CHANGED = CodedReason("calendars.changed", "The event was changed on the server since it was read")
+MISSING = CodedReason("calendars.missing", "The server no longer has the calendar %(name)s")
+SLOW = CodedReason("calendars.slow", "The calendar's server took too long")
+STATUS = CodedReason("calendars.status", "The calendar's server returned %(status)s")
+REDIRECTS_TOO_OFTEN = CodedReason("calendars.redirects_too_often", "The calendar's server sent too many redirects")
+BAD_ADDRESS = CodedReason("calendars.bad_address", "The calendar's server returned an invalid URL")
+NOT_CALDAV = CodedReason("calendars.not_caldav", "The calendar's server did not return a valid CalDAV response")
+BAD_XML = CodedReason("calendars.bad_xml", "The calendar's server sent XML that can't be read")
+NO_CALENDARS = CodedReason("calendars.no_calendars", "No calendars are found at this address")
+TOO_LARGE = CodedReason("calendars.too_large", "The calendar has more than %(size)s megabytes")
+TOO_MANY_EVENTS = CodedReason("calendars.too_many_events", "The calendar has more than %(count)s events")
+FEED_STATUS = CodedReason("calendars.feed_status", "The feed's server returned %(status)s")
+INCOMPLETE_FEED = CodedReason("calendars.incomplete_feed", "The feed's server returned an incomplete calendar")
+TAKES_TOO_LONG = CodedReason(
     "calendars.takes_too_long",
     "The calendar takes too long to read: its events repeat too often, or there are too many",
 )
-CONSENT_NEEDED = Reason(
+CONSENT_NEEDED = CodedReason(
     "calendars.consent_needed", "Access to the calendar was revoked or has expired. Connect it again"
 )
-TOO_MANY_REQUESTS = Reason(
+TOO_MANY_REQUESTS = CodedReason(
     "calendars.too_many_requests", "The calendar's server asks us to wait, because it got too many requests"
 )
-UNREADABLE_ANSWER = Reason("calendars.unreadable_answer", "The calendar's server returned something that can't be read")
-NO_MAILBOX = Reason("calendars.no_mailbox", "This account has no mailbox with a calendar at Microsoft")
-NOT_ORGANIZER = Reason(
+UNREADABLE_ANSWER = CodedReason(
+    "calendars.unreadable_answer", "The calendar's server returned something that can't be read"
+)
+NO_MAILBOX = CodedReason("calendars.no_mailbox", "This account has no mailbox with a calendar at Microsoft")
+NOT_ORGANIZER = CodedReason(
     "calendars.not_organizer",
     "Several people host this booking, and only its organizer can reschedule it in the calendar",
 )
-SEVERAL_HOSTS = Reason(
+SEVERAL_HOSTS = CodedReason(
     "calendars.several_hosts", "Several people host this booking. Cancel it or hand it over on its page"
 )
-LONG_ZONES = Reason("calendars.long_zones", "The calendar's time zones are too long to be kept with each of its events")
-DISCONNECTED = Reason("calendars.disconnected", "the calendar is disconnected")
+LONG_ZONES = CodedReason(
+    "calendars.long_zones", "The calendar's time zones are too long to be kept with each of its events"
+)
+DISCONNECTED = CodedReason("calendars.disconnected", "the calendar is disconnected")
 
 
 class ConnectionNotFound(NotFound):

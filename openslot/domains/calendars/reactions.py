@@ -58,10 +58,10 @@ from openslot.platform.core.work import (
     Work,
     to_target,
 )
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 from openslot.platform.jobs.each import serve_each
 
-BOOKING_GONE = Reason("calendars.booking_gone", "the booking is gone")
+BOOKING_GONE = CodedReason("calendars.booking_gone", "the booking is gone")
 DELAYS = tuple(
     timedelta(seconds=s) for s in (5, 30, 120, 600, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 24 * 3600, 48 * 3600)
 )

@@ -8,14 +8,14 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.platform.core.work import Work
-from openslot.platform.i18n import Reason, Text
+from openslot.platform.i18n import CodedReason, Text
 
-NO_CALENDAR = Reason("conferences.no_calendar", "bookings are not written to a Google calendar")
-NO_MICROSOFT_CALENDAR = Reason(
+NO_CALENDAR = CodedReason("conferences.no_calendar", "bookings are not written to a Google calendar")
+NO_MICROSOFT_CALENDAR = CodedReason(
     "conferences.no_microsoft_calendar", "bookings are not written to a calendar of Microsoft 365"
 )
-NO_TEAMS = Reason("conferences.no_teams", "this account can't make meetings of Microsoft Teams")
-NOT_MADE = Reason("conferences.not_made", "the service could not make a link")
+NO_TEAMS = CodedReason("conferences.no_teams", "this account can't make meetings of Microsoft Teams")
+NOT_MADE = CodedReason("conferences.not_made", "the service could not make a link")
 
 
 class ConferenceFault(Exception):

@@ -12,7 +12,7 @@ from openslot.domains.exports.operations import MAKE
 from openslot.platform.core.actor import SYSTEM
 from openslot.platform.core.events import Effect
 from openslot.platform.core.work import Done, GiveUp, Outcome, Periodic, Reaction, Skipped, Work
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 from openslot.platform.jobs.batches import delete_old, repeat
 
 DELAYS = tuple(timedelta(seconds=seconds) for seconds in (10, 60, 300, 1800))
@@ -24,9 +24,9 @@ ROWS_KEPT_FOR = timedelta(days=2)
 ABANDONED_AFTER = timedelta(days=1)
 
 
-ATTEMPT_LOST = Reason("exports.attempt_lost", "it is no longer needed", said="another attempt makes the file")
-NO_USER = Reason("exports.no_user", "the account is deleted")
-TOO_LARGE = Reason("exports.too_large", "the file would be larger than 2 GiB")
+ATTEMPT_LOST = CodedReason("exports.attempt_lost", "it is no longer needed", said="another attempt makes the file")
+NO_USER = CodedReason("exports.no_user", "the account is deleted")
+TOO_LARGE = CodedReason("exports.too_large", "the file would be larger than 2 GiB")
 
 
 async def make(work: Work, effect: Effect) -> Outcome:

@@ -39,7 +39,7 @@ from openslot.domains.payments.words import PROBLEMS, describe_money
 from openslot.domains.webhooks.events import WebhookDisabled
 from openslot.platform.core.events import E, Effect
 from openslot.platform.core.text import one_line
-from openslot.platform.i18n import PluralText, Reason, Text, recall
+from openslot.platform.i18n import CodedReason, PluralText, Text, recall
 from openslot.platform.i18n.languages import choose_locale
 
 SECURITY_FOOTER = Text("You received this email because it is about the security of your account.")
@@ -99,7 +99,7 @@ def to_owner(person: User | SignUp | BrandedHost, email: str | None = None) -> R
 def _show_reason(kept: str) -> str:
     """Show why something was not done, on one line, whoever has written it."""
     reason = recall(kept)
-    if isinstance(reason, Reason):
+    if isinstance(reason, CodedReason):
         return reason.fill(**{name: one_line(str(value)) for name, value in reason.values.items()})
     return one_line(reason)
 

@@ -39,7 +39,7 @@ from openslot.platform.core.secrets import SealBroken
 from openslot.platform.core.work import Done, GiveUp, Outcome, Runtime, Skipped, TryLater, Work
 from openslot.platform.flags.models import OutgoingChannel
 from openslot.platform.flags.switches import operations as switches
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 
 PURPOSE, RECIPIENT = "mail", "mail recipient"
 MAX_KEPT = 1000
@@ -105,7 +105,7 @@ async def deliver(work: Work, effect: Effect, draft: Draft, cause: Actor) -> Out
             mail = await begin_mail(counted, draft, mailer)
     else:
         mail = await begin_mail(work, draft, mailer)
-    if isinstance(mail, Reason):
+    if isinstance(mail, CodedReason):
         return Skipped(mail)
     if mail is not None:
         if not draft.is_security and (stop := await switches.find_stop(work, OutgoingChannel.EMAIL)) is not None:
@@ -122,7 +122,7 @@ async def deliver(work: Work, effect: Effect, draft: Draft, cause: Actor) -> Out
     return Done(changes=(store.finish_mail(effect.id, now=work.runtime.clock()),))
 
 
-async def leave_unsent(work: Work, effect: Effect, reason: Reason) -> Skipped:
+async def leave_unsent(work: Work, effect: Effect, reason: CodedReason) -> Skipped:
     """Leave a mail unsent; if it was tried before, the log says so."""
     await _fail(work, effect, f"not sent: {reason.said}")
     return Skipped(reason)
@@ -133,7 +133,7 @@ async def _fail(work: Work, effect: Effect, error: str) -> None:
         await store.fail_mail(failed.db, effect.id, error[:1000])
 
 
-async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail | Reason | None:
+async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail | CodedReason | None:
     """Write an email and log it; return which limit is reached if it must not be sent, None if it was sent before.
 
     Mail that is counted needs a transaction of its own, so that concurrent counts see it.
@@ -177,7 +177,7 @@ async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail |
     )
 
 
-async def _find_limit(work: Work, draft: Draft) -> Reason | None:
+async def _find_limit(work: Work, draft: Draft) -> CodedReason | None:
     settings, since = work.runtime.settings, work.now - rules.LIMIT_WINDOW
     counted = await store.count_public(work.db, draft, since=since)
     if counted.to_recipient >= (most := settings.limit_mail_recipient):
@@ -209,7 +209,7 @@ async def is_told(work: Work, booking: Booking, kind: MailKind) -> bool:
     return has_room and told.counted.to_recipient < settings.limit_mail_recipient
 
 
-async def _find_allowance(work: Work, draft: Draft) -> Reason | None:
+async def _find_allowance(work: Work, draft: Draft) -> CodedReason | None:
     """Count a mail to others for the account of the host, once however often it is tried.
 
     What is repeated costs a stranger each time. Of accounts for which nobody vouches, one person is sent as many as the

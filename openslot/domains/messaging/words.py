@@ -13,7 +13,7 @@ from openslot.domains.messaging.models import LONGEST_BODY, DropReason, RefusalR
 from openslot.domains.reminders.models import ReminderEntry
 from openslot.domains.reminders.placeholders import Placeholder, describe_booking, fill, list_links
 from openslot.platform.core.text import find_name, one_line
-from openslot.platform.i18n import Reason, Text
+from openslot.platform.i18n import CodedReason, Text
 from openslot.platform.i18n.languages import Locale, choose_locale
 from openslot.platform.i18n.localization import localize
 
@@ -40,8 +40,8 @@ REFUSALS: dict[str, Text] = {
     DropReason.LIMIT: Text("the limit of messages in 24 hours was reached"),
 }
 # What an effect keeps of a message that it does not send.
-DROPPED = {each: Reason(f"messages.{each}", REFUSALS[each].msgid) for each in DropReason if each in REFUSALS}
-DROPPED[DropReason.OPTED_OUT] = Reason("messages.opted_out", REFUSALS[RefusalReason.OPTED_OUT].msgid)
+DROPPED = {each: CodedReason(f"messages.{each}", REFUSALS[each].msgid) for each in DropReason if each in REFUSALS}
+DROPPED[DropReason.OPTED_OUT] = CodedReason("messages.opted_out", REFUSALS[RefusalReason.OPTED_OUT].msgid)
 # One character beyond these makes an SMS more than twice as long.
 _PLAIN = str.maketrans(
     {

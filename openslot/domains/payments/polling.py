@@ -24,11 +24,11 @@ from openslot.platform.core.events import Effect
 from openslot.platform.core.failing import keep_failure
 from openslot.platform.core.secrets import SealBroken
 from openslot.platform.core.work import Done, Outcome, Periodic, Reaction, Skipped, Work
-from openslot.platform.i18n import Reason, keep
+from openslot.platform.i18n import CodedReason, keep
 from openslot.platform.jobs.batches import repeat
 from openslot.platform.jobs.each import serve_each
 
-DISCONNECTED = Reason("payments.disconnected", "the account is disconnected")
+DISCONNECTED = CodedReason("payments.disconnected", "the account is disconnected")
 POLL, FINISH = "payments.poll", "payments.finish_endings"
 # What happens appears in the list with some delay, and not in order.
 OVERLAP = timedelta(minutes=5)

@@ -30,7 +30,7 @@ from openslot.domains.payments.refunds import rules as refund_rules
 from openslot.platform.core.actor import SYSTEM, Destination
 from openslot.platform.core.events import Effect, Event
 from openslot.platform.core.work import Consequence, Done, Outcome, Reaction, Skipped, TryLater, Work
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 
 READ = "payments.read"
 DELAYS = tuple(
@@ -40,11 +40,13 @@ KEYS_LAST = timedelta(hours=12)
 """How long the provider is sure to know a request again; it promises a day."""
 
 NOTHING_LEFT = "nothing_left"
-PAYMENT_GONE = Reason("payments.gone", "the payment is gone")
-NOTHING_TO_REFUND = Reason("payments.nothing_to_refund", "nothing is left to refund")
-NOTHING_PAID = Reason("payments.nothing_paid", "nothing was paid")
-REFUND_MADE = Reason("payments.refund_made", "the refund is made already")
-BY_POLICY = Reason("payments.by_policy", "the refund policy is: %(policy)s", said="the refund policy is %(policy)s")
+PAYMENT_GONE = CodedReason("payments.gone", "the payment is gone")
+NOTHING_TO_REFUND = CodedReason("payments.nothing_to_refund", "nothing is left to refund")
+NOTHING_PAID = CodedReason("payments.nothing_paid", "nothing was paid")
+REFUND_MADE = CodedReason("payments.refund_made", "the refund is made already")
+BY_POLICY = CodedReason(
+    "payments.by_policy", "the refund policy is: %(policy)s", said="the refund policy is %(policy)s"
+)
 
 
 class ReadPlan(Struct, frozen=True):

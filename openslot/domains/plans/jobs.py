@@ -23,11 +23,11 @@ from openslot.domains.plans.ports import Billing
 from openslot.platform.core.actor import SYSTEM, Destination
 from openslot.platform.core.events import Effect
 from openslot.platform.core.work import Done, Outcome, Periodic, Reaction, Runtime, Skipped, TryLater, Work
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 from openslot.platform.jobs.each import serve_each
 
 READ = "plans.read"
-NOT_SOLD = Reason("plans.not_sold", "plans are not sold")
+NOT_SOLD = CodedReason("plans.not_sold", "plans are not sold")
 AT_ONCE = 200
 # Events appear late and out of order.
 OVERLAP = timedelta(minutes=5)

@@ -10,7 +10,7 @@ from openslot.domains.reminders.models import Entries, ReminderChannel, Reminder
 from openslot.domains.reminders.placeholders import PLACEHOLDERS, find_unknown
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.text import NOT_ALLOWED, at_most_characters, is_line, is_prose, is_visible
-from openslot.platform.i18n import Reason, Text
+from openslot.platform.i18n import CodedReason, Text
 
 DEFAULT_REMINDERS = (ReminderEntry(minutes=24 * 60), ReminderEntry(minutes=60))
 # Of one channel before the meeting, and of one after it.
@@ -24,10 +24,14 @@ LONGEST_MESSAGE = 480
 FOLLOW_UP_LASTS = timedelta(hours=24)
 
 NO_PLACEHOLDER = Text("must not have %(word)s. These are filled in: %(known)s")
-BEGUN = Reason("reminders.begun", "the meeting has begun")
-TOO_LATE = Reason("reminders.too_late", "it would have arrived too late")
-UNWANTED_ENTRY = Reason("reminders.unwanted", "you have deleted it since", said="this reminder is no longer wanted")
-LATER_DUE = Reason("reminders.later_due", "a later reminder was due already", said="a later reminder is due already")
+BEGUN = CodedReason("reminders.begun", "the meeting has begun")
+TOO_LATE = CodedReason("reminders.too_late", "it would have arrived too late")
+UNWANTED_ENTRY = CodedReason(
+    "reminders.unwanted", "you have deleted it since", said="this reminder is no longer wanted"
+)
+LATER_DUE = CodedReason(
+    "reminders.later_due", "a later reminder was due already", said="a later reminder is due already"
+)
 # Marks that turn the direction of what follows them, beyond the text itself.
 _OVERRIDES = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
@@ -163,7 +167,7 @@ def is_behind(entry: ReminderEntry, entries: Entries, starts_at: datetime, *, no
 
 def find_lost_meaning(
     entry: ReminderEntry | None, entries: Entries, starts_at: datetime, ends_at: datetime, *, now: datetime
-) -> Reason | None:
+) -> CodedReason | None:
     """Say why an entry is no longer worth sending; None if it is."""
     if entry is None:
         return UNWANTED_ENTRY

@@ -26,7 +26,7 @@ from openslot.domains.wait_list.models import WaitPlace
 from openslot.platform.core.actor import SYSTEM
 from openslot.platform.core.events import Effect, Event
 from openslot.platform.core.work import Consequence, Done, Outcome, Periodic, Reaction, Runtime, Skipped, Work
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 from openslot.platform.jobs.batches import repeat
 from openslot.platform.jobs.each import serve_each
 
@@ -58,8 +58,10 @@ def _list_freed(event: BookingEvent) -> frozenset[date]:
     return rules.days_around((booking.starts_at, booking.ends_at), *dates)
 
 
-NO_HOST = Reason("wait_list.no_host", "the account is deleted", said="it belongs to no host")
-NOBODY_WAITS = Reason("wait_list.nobody_waits", "it is no longer needed", said="nobody waits by this entry any more")
+NO_HOST = CodedReason("wait_list.no_host", "the account is deleted", said="it belongs to no host")
+NOBODY_WAITS = CodedReason(
+    "wait_list.nobody_waits", "it is no longer needed", said="nobody waits by this entry any more"
+)
 
 
 async def hand_out(work: Work, effect: Effect) -> Outcome:

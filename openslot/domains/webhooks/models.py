@@ -8,7 +8,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from openslot.platform.core.events import EffectState
 from openslot.platform.core.moments import Span
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 
 
 class State(StrEnum):
@@ -158,9 +158,9 @@ class DeliveryFilter(Struct, frozen=True, kw_only=True):
     span: Span = Span()
 
 
-IS_GONE = Reason(
+IS_GONE = CodedReason(
     "webhooks.is_gone",
     "It answered 410, which means that it is gone.",
     said="It answered 410: it is gone.",
 )
-HAS_FAILED = Reason("webhooks.has_failed", "Every delivery has failed for 5 days.")
+HAS_FAILED = CodedReason("webhooks.has_failed", "Every delivery has failed for 5 days.")

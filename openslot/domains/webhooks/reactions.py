@@ -40,7 +40,7 @@ from openslot.platform.core.work import (
     Work,
     to_target,
 )
-from openslot.platform.i18n import Reason, keep, recall
+from openslot.platform.i18n import CodedReason, keep, recall
 from openslot.platform.jobs.batches import delete_old, repeat
 
 
@@ -62,13 +62,13 @@ async def send_test(work: Work, effect: Effect) -> Outcome:
     return Expanded((Target(reaction=DELIVER, target=str(endpoint_id)),))
 
 
-DELETED = Reason("webhooks.deleted", "the endpoint is deleted")
+DELETED = CodedReason("webhooks.deleted", "the endpoint is deleted")
 NOT_ACTIVE = {
-    State.PAUSED: Reason("webhooks.paused", "the endpoint is paused"),
-    State.DISABLED: Reason("webhooks.disabled", "the endpoint is switched off", said="the endpoint is disabled"),
+    State.PAUSED: CodedReason("webhooks.paused", "the endpoint is paused"),
+    State.DISABLED: CodedReason("webhooks.disabled", "the endpoint is switched off", said="the endpoint is disabled"),
 }
-RESENT = Reason("webhooks.resent", "it was resent and delivered", said="a replay has arrived already")
-BODY_GONE = Reason("webhooks.body_gone", "its body is no longer kept")
+RESENT = CodedReason("webhooks.resent", "it was resent and delivered", said="a replay has arrived already")
+BODY_GONE = CodedReason("webhooks.body_gone", "its body is no longer kept")
 
 
 async def deliver(work: Work, effect: Effect) -> Outcome:

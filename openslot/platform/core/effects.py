@@ -12,7 +12,7 @@ from openslot.platform.core.db import Db, Row, count_of
 from openslot.platform.core.events import WAKE, Cause, Change, Effect
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.queue_order import DUE, WALKED_TO, Ring
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 
 # Workers also look without being woken, so what is due later than this needs no notice.
 LOOK_EVERY = timedelta(seconds=5)
@@ -93,7 +93,7 @@ with running as materialized (
 )
 select f.id, f.round, l.unfinished from finished f left join left_lanes l on l.lane = f.lane"""
 
-REPLACED = Reason("effects.replaced", "a newer change replaced it", said="a newer change took its place")
+REPLACED = CodedReason("effects.replaced", "a newer change replaced it", said="a newer change took its place")
 # A calendar needs only the newest state: with `collapses`, older effects that are waiting are skipped.
 COLLAPSE = f"""
 with passed as (
@@ -261,7 +261,7 @@ def replay_lane(lane: str) -> str:
     return f"{lane}:replay"
 
 
-REPLANNED = Reason("effects.replanned", "a newer change replaced it", said="it was planned anew")
+REPLANNED = CodedReason("effects.replanned", "a newer change replaced it", said="it was planned anew")
 
 # A waiting effect is moved, a running one gets no attempt after this one, and a dead one is skipped and replaced. Each
 # row is read again under its own lock: a worker starts it before or after that, and the round tells which. What waited
@@ -341,12 +341,12 @@ async def move_planned(db: Db, reaction: str, key: str, *, due_at: datetime, now
     return bool(count_of(await db.execute(MOVE, reaction, key, due_at, now)))
 
 
-def drop_effect(reaction: str, key: str, *, reason: Reason, now: datetime) -> Change:
+def drop_effect(reaction: str, key: str, *, reason: CodedReason, now: datetime) -> Change:
     """Cancel an effect if it waits under this key; a running attempt is not repeated."""
     return Change(DROP, (reaction, key, reason.kept, now))
 
 
-async def drop_planned(db: Db, reaction: str, key: str, *, reason: Reason, now: datetime) -> bool:
+async def drop_planned(db: Db, reaction: str, key: str, *, reason: CodedReason, now: datetime) -> bool:
     """Cancel an effect; return False if none waits under this key, in which case a running attempt is not repeated."""
     rows = await db.fetch(DROP, reaction, key, reason.kept, now)
     return any(row["state"] == "skipped" for row in rows)

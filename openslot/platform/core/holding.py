@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from openslot.platform.core.db import Db, count_of
 from openslot.platform.core.events import WAKE, Effect
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 
 # Nothing is to be seen before the channel is resumed; a look a day mends what nobody has released.
 LOOK_AGAIN_AFTER = timedelta(days=1)
@@ -56,20 +56,20 @@ delete from held_effects where effect_id = any(array(
 
 
 STOPPED = {
-    "email": Reason(
+    "email": CodedReason(
         "stopped.email",
         "the administrator has stopped emails; it will be sent later",
         said="outgoing messages are stopped: email",
     )
 }
-STOPPED_MESSAGES = Reason(
+STOPPED_MESSAGES = CodedReason(
     "stopped.messages",
     "the administrator has stopped messages; it will be sent later",
     said="outgoing messages are stopped: %(channel)s",
 )
 
 
-def name_stop(channel: str) -> Reason:
+def name_stop(channel: str) -> CodedReason:
     """Say why an effect waits."""
     return STOPPED.get(channel) or STOPPED_MESSAGES.fill(channel=channel)
 

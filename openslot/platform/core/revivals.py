@@ -12,7 +12,7 @@ from openslot.platform.core.effects import RELEASE_NEXT, REPLACED, replay_lane
 from openslot.platform.core.events import WAKE
 from openslot.platform.core.retention import kept_since
 from openslot.platform.core.work import Work
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 
 UNFINISHED = ("waiting", "queued", "running")
 WITHOUT_LANE = 100
@@ -51,13 +51,13 @@ update effects e set state = 'waiting', round = e.round + 1, finished_at = null,
 from unnest($1::uuid[], $2::interval[]) as w (id, holds_back) where e.id = w.id"""
 JOIN_LANE = "update lanes set unfinished = unfinished + $2 where lane = $1"
 
-DONE_SINCE = Reason(
+DONE_SINCE = CodedReason(
     "effects.done_since",
     "a later change was already carried out",
     said="a later change has been carried out already",
 )
-TOO_OLD = Reason("effects.too_old", "it is too old", said="its event is older than events are kept")
-UNDER_WAY = Reason("effects.under_way", "a later change is being carried out at this moment")
+TOO_OLD = CodedReason("effects.too_old", "it is too old", said="its event is older than events are kept")
+UNDER_WAY = CodedReason("effects.under_way", "a later change is being carried out at this moment")
 
 
 class RevivalVerdict(StrEnum):
@@ -71,7 +71,7 @@ class Revival(Struct, frozen=True):
 
     effect_id: UUID
     verdict: RevivalVerdict
-    reason: Reason | None = None
+    reason: CodedReason | None = None
 
 
 class LaneEntry(Struct, frozen=True, kw_only=True):

@@ -33,7 +33,7 @@ from openslot.platform.core.ports import Ports
 from openslot.platform.core.reading import StandbyReader
 from openslot.platform.core.secrets import Cipher, Secrets
 from openslot.platform.core.turns import Batcher, Turns
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 
 Clock = Callable[[], datetime]
 Item = TypeVar("Item")
@@ -223,7 +223,7 @@ class Work:
         """Change when something planned is due; return False if nothing waits: it has started or was never planned."""
         return await move_planned(self.db, reaction, key, due_at=due_at, now=self.now)
 
-    async def drop_planned(self, reaction: str, key: str, *, reason: Reason) -> bool:
+    async def drop_planned(self, reaction: str, key: str, *, reason: CodedReason) -> bool:
         """Cancel something planned; return False if nothing waits. A running attempt is not repeated."""
         return await drop_planned(self.db, reaction, key, reason=reason, now=self.now)
 
@@ -281,7 +281,7 @@ class Done(Struct, frozen=True, kw_only=True):
 class Skipped(Struct, frozen=True):
     """It has lost its meaning; the reason stays on the effect."""
 
-    reason: Reason
+    reason: CodedReason
 
 
 class Waits(Struct, frozen=True):

@@ -3,6 +3,6 @@
 Only texts are offered here: they need nothing else, so that every floor and every command can have them at no cost.
 """
 
-from openslot.platform.i18n.texts import PluralText, Reason, Text, keep, recall, say
+from openslot.platform.i18n.texts import CodedReason, PluralText, Text, keep, recall, say
 
-__all__ = ["PluralText", "Reason", "Text", "keep", "recall", "say"]
+__all__ = ["CodedReason", "PluralText", "Text", "keep", "recall", "say"]

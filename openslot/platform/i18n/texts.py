@@ -44,12 +44,12 @@ class PluralText(Text):
         return text
 
 
-_REASONS: dict[str, "Reason"] = {}
+_REASONS: dict[str, "CodedReason"] = {}
 _values = msgspec.json.Decoder(dict[str, str])
 LONGEST_KEPT = 1000
 
 
-class Reason(Text):
+class CodedReason(Text):
     """Why something was done, was not done or has failed: kept as a code with its values, and said in words.
 
     What is kept outlives its words, and the process that wrote it: a code that was released keeps its meaning. `said`
@@ -69,8 +69,8 @@ class Reason(Text):
             raise ValueError(f"the code {code!r} has two meanings")
         return text
 
-    def fill(self, **values: object) -> "Reason":
-        return Reason(self.code, self.msgid, said=self._said, **values)
+    def fill(self, **values: object) -> "CodedReason":
+        return CodedReason(self.code, self.msgid, said=self._said, **values)
 
     @property
     def said(self) -> str:
@@ -88,9 +88,9 @@ def keep(said: str) -> str:
 
     Words that read like a code get a space in front of them, so that nobody speaks in our name.
     """
-    if isinstance(said, Reason):
+    if isinstance(said, CodedReason):
         return said.kept
-    return f" {said}" if isinstance(recall(said), Reason) else str(said)
+    return f" {said}" if isinstance(recall(said), CodedReason) else str(said)
 
 
 def recall(kept: str) -> str:
@@ -114,11 +114,11 @@ def say(kept: str) -> str:
     return f"{first.said}{mark}{had_failed}{say(rest.removeprefix(had_failed))}"
 
 
-def list_reasons() -> list[Reason]:
+def list_reasons() -> list[CodedReason]:
     return list(_REASONS.values())
 
 
-def _find(kept: str) -> Reason | None:
+def _find(kept: str) -> CodedReason | None:
     code, _, given = kept.partition(" ")
     declared = _REASONS.get(code)
     if declared is None:

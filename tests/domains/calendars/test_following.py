@@ -83,7 +83,7 @@ async def test_a_move_to_a_time_that_is_taken_or_no_start_is_told_and_not_made(
     assert await read(runtime, booking) == booking
     refused = [msgspec.json.decode(fact) for fact in await events(runtime, "calendar.change_refused")]
     assert [each["wanted_start"] for each in refused] == ["2026-03-16T13:00:00Z", "2026-03-16T10:10:00Z"]
-    assert refused[0]["reason"] == "This time is no longer available"
+    assert refused[0]["reason"] == "availability.slot_unavailable"
     assert "Start times are 30 min apart" in refused[1]["reason"]
 
 

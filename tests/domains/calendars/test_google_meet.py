@@ -237,7 +237,7 @@ async def test_a_request_that_fails_is_made_anew_and_the_host_is_told_in_the_end
 
     told = await events(runtime, "booking.link_failed")
     assert len(told) == 1
-    assert "the service could not make a link" in told[0]
+    assert "conferences.not_made" in told[0]
     asked = [each for each in google.asked if each.method == "PATCH" and "createRequest" in each.body]
     assert len({each.body for each in asked}) == len(asked) == 4
     assert (await read(runtime, booking)).location == BY_MEET
@@ -281,4 +281,4 @@ async def test_a_host_who_has_disconnected_is_told_why_there_is_no_link(
     await wait(runtime, clock, times=2)
 
     (told,) = await events(runtime, "booking.link_failed")
-    assert "bookings are not written to a Google calendar" in told
+    assert "conferences.no_calendar" in told

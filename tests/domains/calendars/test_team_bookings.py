@@ -148,7 +148,7 @@ async def test_a_host_who_is_not_the_organizer_does_not_move_it_in_the_calendar(
 
     assert (await read(runtime, booking)).starts_at == AT
     (told,) = await events(runtime, "calendar.change_refused")
-    assert "only its organizer can reschedule it" in told
+    assert "calendars.not_organizer" in told
 
 
 @pytest.mark.parametrize("is_member", [True, False])
@@ -182,7 +182,7 @@ async def test_who_deletes_the_event_is_asked_and_the_others_keep_the_booking(
     assert (await read(runtime, booking)).status is Status.CONFIRMED
     assert await names(radicale, ana, jim) == [0, 1]
     (told,) = await events(runtime, "calendar.change_refused")
-    assert "Several people host this booking" in told
+    assert "calendars.several_hosts" in told
     (asked,) = await host_changes.list_missing(runtime.work(OPERATOR), ana.user)
     assert asked.booking_id == booking.id
 

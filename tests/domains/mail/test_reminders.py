@@ -21,7 +21,7 @@ from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.effects import take_effects
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.work import Runtime
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 from tests.domains.mail.conftest import Book, cancel, mails, messages, move, part, work_off
 from tests.support.clocks import MONDAY, MovingClock
 
@@ -193,7 +193,7 @@ async def test_a_worker_takes_a_reminder_in_time(runtime: Runtime, clock: Moving
         (30, timedelta(minutes=30), UNWANTED_ENTRY),
     ],
 )
-def test_when_a_reminder_has_lost_its_meaning(minutes: int, before: timedelta, lost: Reason | None) -> None:
+def test_when_a_reminder_has_lost_its_meaning(minutes: int, before: timedelta, lost: CodedReason | None) -> None:
     entry = find_entry(DEFAULT_REMINDERS, ReminderMoment.BEFORE, minutes, "email")
     assert find_lost_meaning(entry, DEFAULT_REMINDERS, WEDNESDAY, WEDNESDAY, now=WEDNESDAY - before) == lost
 

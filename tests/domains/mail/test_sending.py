@@ -26,6 +26,7 @@ from openslot.platform.core.ids import new_id
 from openslot.platform.core.revivals import revive_effects
 from openslot.platform.core.smtp import MailFrom, SmtpUrl
 from openslot.platform.core.work import Runtime
+from openslot.platform.i18n import CodedReason
 from openslot.platform.i18n.languages import DEFAULT
 from openslot.platform.jobs.gate import Gate, Place
 from openslot.runtime import open_runtime
@@ -221,7 +222,9 @@ async def test_the_limit_holds_for_mails_at_the_same_moment(runtime: Runtime, us
             # It waits for the first one; long enough for one that does not wait to be found out.
             await asyncio.wait({waiting}, timeout=1)
             await cast("asyncpg.Connection", first.db).execute("commit")
-            assert "1 mails to this address" in str(await waiting)
+            refused = await waiting
+            assert isinstance(refused, CodedReason)
+            assert "1 mails to this address" in refused.said
             await cast("asyncpg.Connection", first.db).execute("begin")
 
 

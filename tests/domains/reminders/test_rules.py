@@ -10,6 +10,7 @@ from openslot.domains.reminders.models import Audience, ReminderChannel, Reminde
 from openslot.domains.reminders.placeholders import Placeholder, fill, fill_html, is_personal
 from openslot.domains.reminders.rules import (
     DEFAULT_REMINDERS,
+    UNWANTED_ENTRY,
     check_entries,
     check_entry,
     find_entry,
@@ -137,7 +138,7 @@ def test_a_follow_up_is_of_use_for_a_day(late: timedelta, lost: str | None) -> N
     now = ends_at + timedelta(minutes=60) + late
     assert find_lost_meaning(entry, (entry,), starts_at, ends_at, now=now) == lost
     gone = find_entry((entry,), AFTER, 61, "email")
-    assert find_lost_meaning(gone, (entry,), starts_at, ends_at, now=now) == "this reminder is no longer wanted"
+    assert find_lost_meaning(gone, (entry,), starts_at, ends_at, now=now) == UNWANTED_ENTRY
 
 
 def test_values_are_filled_in_once_and_are_no_markup() -> None:

@@ -333,10 +333,10 @@ def test_an_installed_package_is_read_by_its_own_list(tmp_path: Path) -> None:
         (site / path).write_text("text\n")
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: openslot\nVersion: 1\n")
-    (about / "RECORD").write_text("openslot/app.py,,\nopenslot/web/page.html,,\n../../bin/openslot,,\n")
+    (about / "RECORD").write_text("openslot/app.py,,\nopenslot/doors/web/page.html,,\n../../bin/openslot,,\n")
     installed = PathDistribution(about)
 
-    assert list_packaged(site / "openslot", installed) == {"app.py", "web/page.html"}
+    assert list_packaged(site / "openslot", installed) == {"app.py", "doors/web/page.html"}
     assert list_packaged(site, installed) == {"openslot/app.py", "openslot/doors/web/page.html"}
     assert list_packaged(site / "other", installed) == frozenset()
 

@@ -220,7 +220,7 @@ async def test_a_private_name_that_no_source_knows_is_an_error(
     with pytest.raises(OSError, match="does not exist"):
         await resolve(server, "nas.local")
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
-    with pytest.raises(OSError, match="getent"):
+    with pytest.raises(FileNotFoundError):
         await resolve(server, "nas.local")
 
 

@@ -10,7 +10,7 @@ import openslot
 from openslot.domains.bookings.models import LEFT
 from openslot.domains.mail.reasons import UNWANTED
 from openslot.platform.core.effects import REPLACED
-from openslot.platform.i18n import Reason, keep, recall, say
+from openslot.platform.i18n import CodedReason, keep, recall, say
 from openslot.platform.i18n.languages import ENGLISH, LANGUAGES, negotiate
 from openslot.platform.i18n.localization import get_catalog, localize
 from openslot.platform.i18n.texts import LONGEST_KEPT, list_reasons
@@ -24,31 +24,31 @@ REASONS = [each for each in list_reasons() if not each.code.startswith("test.")]
 GONE = LEFT.fill(host='Ada "Al" Ö', organization="Acme; Söhne")
 
 
-def named(reason: Reason) -> str:
+def named(reason: CodedReason) -> str:
     return reason.code
 
 
 @pytest.mark.parametrize("reason", REASONS, ids=named)
-def test_every_code_has_words_in_every_language(reason: Reason) -> None:
+def test_every_code_has_words_in_every_language(reason: CodedReason) -> None:
     for language in LANGUAGES.values():
         if language is not ENGLISH:
             assert get_catalog(language).gettext(reason.msgid) != reason.msgid, language.tag
 
 
 @pytest.mark.parametrize("reason", REASONS, ids=named)
-def test_a_code_is_short_and_is_no_sentence(reason: Reason) -> None:
+def test_a_code_is_short_and_is_no_sentence(reason: CodedReason) -> None:
     assert re.fullmatch(r"[a-z_]+(\.[a-z0-9_]+)+", reason.code)
     assert len(reason.code) <= 60
 
 
 @pytest.mark.parametrize("reason", REASONS, ids=named)
-def test_every_reason_is_recalled_as_itself(reason: Reason) -> None:
+def test_every_reason_is_recalled_as_itself(reason: CodedReason) -> None:
     names = re.findall(r"%\((\w+)\)s", reason.msgid + reason.said)
     filled = reason.fill(**dict.fromkeys(names, "Mara Lindqvist 7")) if names else reason
 
     found = recall(keep(filled))
 
-    assert isinstance(found, Reason)
+    assert isinstance(found, CodedReason)
     assert (found.code, found, found.said, found.values) == (filled.code, filled, filled.said, filled.values)
     assert say(keep(filled)) == filled.said
 
@@ -76,7 +76,7 @@ def test_programs_and_logs_have_their_own_sentence() -> None:
 )
 def test_the_words_of_somebody_else_stay_as_they_are(words: str) -> None:
     assert (recall(words), say(words), keep(words)) == (words, words, words)
-    assert not isinstance(recall(words), Reason)
+    assert not isinstance(recall(words), CodedReason)
 
 
 def test_words_that_read_like_a_code_are_not_taken_for_ours() -> None:
@@ -100,7 +100,7 @@ def test_a_reason_that_is_too_long_is_kept_as_its_beginning() -> None:
 
 def test_a_code_has_one_meaning() -> None:
     with pytest.raises(ValueError, match="two meanings"):
-        Reason(UNWANTED.code, "something else")
+        CodedReason(UNWANTED.code, "something else")
 
 
 def test_nothing_is_left_out_with_a_sentence() -> None:

@@ -20,7 +20,9 @@ ROOT = Path(openslot.__file__).parent
 TEMPLATES = sorted((ROOT / "doors/web/templates").rglob("*.html"))
 # What an operation's entry in the API's reference says is the API's own description, which is English.
 ENGLISH = {"api_docs_parts.html"}
-PAGES = sorted(path for path in (ROOT / "doors/web").rglob("*.py") if "api_docs" not in path.parts)
+# Commands for the terminal, and the reference of the API, are the same in every language.
+FOR_PROGRAMMERS = {"api_docs", "curl.py"}
+PAGES = sorted(path for path in (ROOT / "doors/web").rglob("*.py") if not FOR_PROGRAMMERS & set(path.parts))
 # Refusals that only programs meet.
 MACHINES = {"scim", "agents", "mcp"}
 REFUSALS = sorted(path for path in ROOT.glob("*/**/errors.py") if path.parent.name not in MACHINES)

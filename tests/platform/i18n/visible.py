@@ -21,7 +21,7 @@ TAG = re.compile(r"<[^<>]*>?")
 # What a reader would take for words: a capital and what follows, or two words with a space between them.
 SENTENCE = re.compile(r"^[A-Z][a-z]+\b(?![-/_.])|[A-Za-z]{2,} [a-z]{2,}")
 TRANSLATED = frozenset({"_", "gettext", "ngettext", "pgettext", "npgettext"})
-TEXTS = frozenset({"Text", "PluralText", "Reason"})
+TEXTS = frozenset({"Text", "PluralText", "CodedReason"})
 # Told to programmers, not to readers.
 RAISED = frozenset({"RuntimeError", "TypeError", "LookupError", "NotImplementedError"})
 SCRIPT_TEXT = re.compile(r"""(?<![.\w])(["'`])((?:(?!\1).)*)\1""")

@@ -12,7 +12,7 @@ from openslot.platform.core.config import Settings
 from openslot.platform.core.db import Row
 from openslot.platform.core.events import Effect
 from openslot.platform.core.work import Done, Outcome, Reaction, Runtime, TryLater, Wiring, Work
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 from openslot.runtime import open_runtime
 from tests.platform.jobs.probes import Poked
 from tests.support.clocks import MovingClock
@@ -78,7 +78,7 @@ async def move(runtime: Runtime, *, due_at: datetime, key: str = "one") -> bool:
 async def drop(runtime: Runtime, *, key: str = "one") -> bool:
     """Drop a reminder in a transaction of its own."""
     async with runtime.transaction(OPERATOR) as work:
-        return await work.drop_planned(REMIND, key, reason=Reason("test.cancelled", "the meeting was cancelled"))
+        return await work.drop_planned(REMIND, key, reason=CodedReason("test.cancelled", "the meeting was cancelled"))
 
 
 async def rows(runtime: Runtime) -> list[Row]:

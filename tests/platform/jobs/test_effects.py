@@ -23,7 +23,7 @@ from openslot.platform.core.work import (
     Wiring,
     Work,
 )
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 from openslot.runtime import open_runtime
 from tests.platform.jobs.probes import LEAVE_MARK, MARKS, Notebook, Poked, wired
 from tests.platform.jobs.support import poke, settled, states, until
@@ -223,7 +223,7 @@ async def test_an_effect_that_takes_every_worker_down_is_buried(settings: Settin
 async def test_a_skipped_effect_says_why(settings: Settings) -> None:
     async def skip(work: Work, effect: Effect) -> Outcome:
         del work, effect
-        return Skipped(Reason("test.over", "the meeting is over"))
+        return Skipped(CodedReason("test.over", "the meeting is over"))
 
     async with a_runtime(settings, wired(skip)) as runtime, working(runtime):
         await poke(runtime, "late")

@@ -10,7 +10,7 @@ from openslot.platform.core.effects import EffectEnding, Finish, finish_effects,
 from openslot.platform.core.events import Change, Effect
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.work import Done, Expanded, Outcome, Reaction, Runtime, Skipped, Target, Work
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 from openslot.runtime import open_runtime
 from tests.platform.jobs.probes import LEAVE_MARK, MARKS, Notebook, Poked, wired
 from tests.platform.jobs.support import poke, settled, states
@@ -41,7 +41,7 @@ class Meeting:
         if note == "expand":
             return Expanded((Target(reaction="probe.child", target="x", lane=f"{effect.lane}@x"),))
         if note == "skip":
-            return Skipped(Reason("test.no_need", "no need"))
+            return Skipped(CodedReason("test.no_need", "no need"))
         return Done(vendor_id=note, changes=(Change(LEAVE_MARK, (note,)),))
 
 

@@ -25,7 +25,7 @@ from openslot.platform.core.work import (
     Work,
     to_target,
 )
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 from openslot.platform.jobs import gate as gates
 from openslot.platform.jobs.gate import Gate, Place
 from openslot.runtime import open_runtime
@@ -127,7 +127,7 @@ async def test_the_gate_learns_from_how_a_try_went(settings: Settings, raised: E
 
 async def test_what_is_skipped_tells_nothing_of_its_target(settings: Settings) -> None:
     async def skip() -> Outcome:
-        return Skipped(Reason("test.unwanted", "nobody wants it"))
+        return Skipped(CodedReason("test.unwanted", "nobody wants it"))
 
     gate = Gate(places=20)
     async with open_runtime(settings, wiring=wired(fan_out, more=(sending(skip),))) as runtime:

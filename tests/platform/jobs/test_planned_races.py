@@ -11,7 +11,7 @@ import pytest
 from openslot.platform.core.actor import OPERATOR, EffectAttempt
 from openslot.platform.core.config import Settings
 from openslot.platform.core.work import Runtime, Work
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 from tests.platform.jobs.planning import (
     HOUR,
     REMIND,
@@ -28,7 +28,7 @@ from tests.platform.jobs.planning import (
 )
 from tests.support.effects import run_attempt, start_effect
 
-CANCELLED = Reason("test.cancelled", "the meeting was cancelled")
+CANCELLED = CodedReason("test.cancelled", "the meeting was cancelled")
 
 
 class RolledBack(Exception):

@@ -7,7 +7,7 @@ import pytest
 
 from openslot.platform.core.effects import REPLACED, replay_lane
 from openslot.platform.core.revivals import DONE_SINCE, TOO_OLD, UNDER_WAY, LaneEntry, RevivalVerdict, judge
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 
 NOW = datetime(2026, 3, 16, 12, tzinfo=UTC)
 LANE = "thing:1"
@@ -52,7 +52,7 @@ AGAIN = replay_lane(LANE)
         ([entry(9, "dead", lane=AGAIN)], None),
     ],
 )
-def test_what_came_after_it_decides(others: list[LaneEntry], reason: Reason | None) -> None:
+def test_what_came_after_it_decides(others: list[LaneEntry], reason: CodedReason | None) -> None:
     revival = judge(entry(5, "dead"), others, collapses=False, kept_since=NOW)
 
     assert revival.reason == reason

@@ -17,7 +17,7 @@ from openslot.platform.core.events import Effect, NewEffect, insert_effects
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.revivals import DONE_SINCE, TOO_OLD, UNDER_WAY, RevivalVerdict, revive_effects
 from openslot.platform.core.work import Done, Expanded, Outcome, Reaction, Runtime, Skipped, Target, Work
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 from openslot.runtime import open_runtime
 from tests.platform.jobs.probes import Poked, wired
 from tests.platform.jobs.reviving import (
@@ -366,7 +366,7 @@ async def test_whatever_is_retried_whenever_a_lane_keeps_its_order_and_is_never_
         if not is_calm and chance.random() < 0.4:
             raise RuntimeError("not now")
         if not is_calm and chance.random() < 0.1:
-            return Skipped(Reason("test.no_need", "no need"))
+            return Skipped(CodedReason("test.no_need", "no need"))
         got[event.thing].append(int(event.note))
         return Done()
 

@@ -20,7 +20,7 @@ from openslot.platform.core.ids import fingerprint
 from openslot.platform.core.secrets import SealBroken
 from openslot.platform.core.text import fold_ascii
 from openslot.platform.core.work import Runtime, Work
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 
 RESET_LASTS = timedelta(hours=1)
 MAX_IN_AN_HOUR = 3
@@ -36,13 +36,13 @@ class ResetRequested(Struct, frozen=True, kw_only=True):
 
 
 class NoReset(Struct, frozen=True):
-    reason: Reason
+    reason: CodedReason
 
 
-KEY_LOST = Reason("resets.key_lost", "it is no longer needed", said="the key that sealed the address is lost")
-NO_ACCOUNT = Reason("resets.no_account", "the account is deleted", said="no account has this address")
-CLOSED = Reason("resets.closed", "the account is closed")
-ENOUGH = Reason(
+KEY_LOST = CodedReason("resets.key_lost", "it is no longer needed", said="the key that sealed the address is lost")
+NO_ACCOUNT = CodedReason("resets.no_account", "the account is deleted", said="no account has this address")
+CLOSED = CodedReason("resets.closed", "the account is closed")
+ENOUGH = CodedReason(
     "resets.enough",
     "a limit of emails is reached",
     said="the recipient was sent as many links as allowed",

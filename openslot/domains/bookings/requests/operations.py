@@ -37,7 +37,7 @@ from openslot.platform.core.db import Row
 from openslot.platform.core.errors import require
 from openslot.platform.core.events import Effect
 from openslot.platform.core.work import Done, Outcome, Periodic, Reaction, Skipped, Work
-from openslot.platform.i18n import Reason, keep
+from openslot.platform.i18n import CodedReason, keep
 from openslot.platform.jobs.batches import repeat
 from openslot.platform.jobs.each import serve_each
 
@@ -213,7 +213,7 @@ async def plan_lapses(work: Work) -> str:
     return f"{len(due)} requests to end"
 
 
-NOT_WAITING = Reason("requests.not_waiting", "it is no longer needed", said="the request does not wait any more")
+NOT_WAITING = CodedReason("requests.not_waiting", "it is no longer needed", said="the request does not wait any more")
 
 
 async def lapse(work: Work, effect: Effect) -> Outcome:

@@ -57,7 +57,7 @@ from openslot.platform.core.text import fold_ascii, one_line
 from openslot.platform.core.work import Expanded, Outcome, Runtime, Skipped, Work
 from openslot.platform.flags import operations as flags
 from openslot.platform.flags.models import FlagKey
-from openslot.platform.i18n import Reason, Text
+from openslot.platform.i18n import CodedReason, Text
 from openslot.platform.i18n.languages import Locale, choose_locale
 from openslot.platform.i18n.localization import localize
 
@@ -194,7 +194,7 @@ async def remind(work: Work, effect: Effect) -> Outcome:
 
 async def _find_lost_meaning(
     work: Work, booking: Booking, reminder: Reminder, entry: ReminderEntry | None, entries: Entries
-) -> Reason | None:
+) -> CodedReason | None:
     if booking.status is not Status.CONFIRMED:
         return reasons.CANCELLED
     if booking.sequence != reminder.sequence:

@@ -19,10 +19,10 @@ from openslot.platform.core.actor import SYSTEM
 from openslot.platform.core.config import Settings
 from openslot.platform.core.outbound import OutboundRefused, check_url
 from openslot.platform.core.work import Runtime, Work
-from openslot.platform.i18n import Reason, keep
+from openslot.platform.i18n import CodedReason, keep
 
-REFUSED = Reason("messaging.refused", "The provider refuses the account or its token")
-UNREACHABLE = Reason("messaging.unreachable", "The provider can't be reached")
+REFUSED = CodedReason("messaging.refused", "The provider refuses the account or its token")
+UNREACHABLE = CodedReason("messaging.unreachable", "The provider can't be reached")
 
 
 async def find_for_host(work: Work, host: User, channel: ConnectionChannel) -> MessagingConnection | None:
@@ -93,7 +93,7 @@ def can_be_notified(settings: Settings) -> bool:
     return settings.public_url.startswith("https://")
 
 
-def describe_fault(fault: MessageFault) -> Reason:
+def describe_fault(fault: MessageFault) -> CodedReason:
     """Say why a connection can't be used, in words that can be kept."""
     return REFUSED if isinstance(fault, TokenRefused) else UNREACHABLE
 

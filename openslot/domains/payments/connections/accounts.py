@@ -10,12 +10,12 @@ from openslot.domains.payments.ports import Checkout, CheckoutFault, Checkouts, 
 from openslot.platform.core.config import Settings
 from openslot.platform.core.outbound import OutboundRefused, check_url
 from openslot.platform.core.work import Runtime
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 
-REFUSED = Reason("payments.refused", "Stripe refuses the key")
-LACKS_RIGHT = Reason("payments.lacks_right", "The key lacks the right %(right)s")
-LACKS_SOME_RIGHT = Reason("payments.lacks_some_right", "The key lacks a right")
-UNREACHABLE = Reason("payments.unreachable", "Stripe can't be reached")
+REFUSED = CodedReason("payments.refused", "Stripe refuses the key")
+LACKS_RIGHT = CodedReason("payments.lacks_right", "The key lacks the right %(right)s")
+LACKS_SOME_RIGHT = CodedReason("payments.lacks_some_right", "The key lacks a right")
+UNREACHABLE = CodedReason("payments.unreachable", "Stripe can't be reached")
 
 
 @asynccontextmanager
@@ -50,7 +50,7 @@ def can_be_notified(settings: Settings) -> bool:
     return settings.public_url.startswith("https://")
 
 
-def describe_fault(fault: CheckoutFault) -> Reason:
+def describe_fault(fault: CheckoutFault) -> CodedReason:
     """Say why an account can't be read, in words that can be kept."""
     if isinstance(fault, KeyRefused):
         return REFUSED

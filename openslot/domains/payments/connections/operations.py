@@ -43,7 +43,7 @@ from openslot.platform.core.events import Effect
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.sealing import seal
 from openslot.platform.core.work import Done, GiveUp, Outcome, Skipped, TryLater, Work
-from openslot.platform.i18n import Reason, Text
+from openslot.platform.i18n import CodedReason, Text
 
 REGISTER = "payments.register_endpoint"
 ENDING = 4
@@ -56,7 +56,7 @@ NO_SECRET = Text("must begin with whsec_")
 AccountOwner = User | Organization
 
 
-class Replacement(Struct, frozen=True, kw_only=True):
+class AccountReplacement(Struct, frozen=True, kw_only=True):
     """What it changes that an account takes the place of another one, which is asked first."""
 
     in_place_of: UUID
@@ -73,7 +73,7 @@ class CheckedAccount(Struct, frozen=True, kw_only=True):
     known: PaymentConnection | None
     is_same: bool
     """Whether the known connection is to the same account, and gets another key."""
-    replacement: Replacement | None
+    replacement: AccountReplacement | None
     """What is asked first; None where no other account is replaced."""
 
     @property
@@ -99,7 +99,7 @@ async def check_account(work: Work, owner: AccountOwner, wanted: ConnectionWante
     return CheckedAccount(wanted=wanted, found=found, known=known, is_same=is_same, replacement=replacement)
 
 
-async def preview_replacement(work: Work, owner: AccountOwner, known: PaymentConnection) -> Replacement:
+async def preview_replacement(work: Work, owner: AccountOwner, known: PaymentConnection) -> AccountReplacement:
     """Say what follows if another account takes the place of the connected one; refuse while somebody pays to it."""
     left = await store.preview(work.db, known.id, now=work.now)
     if left.under_way:
@@ -108,7 +108,7 @@ async def preview_replacement(work: Work, owner: AccountOwner, known: PaymentCon
         following = await event_types.count_following_own(work, owner.id)
     else:
         following = await event_types.count_following_organization(work, owner.id, in_place_of=known.id)
-    return Replacement(in_place_of=known.id, following=following, upcoming=left.upcoming)
+    return AccountReplacement(in_place_of=known.id, following=following, upcoming=left.upcoming)
 
 
 async def connect(work: Work, owner: AccountOwner, account: CheckedAccount) -> PaymentConnection:
@@ -193,7 +193,9 @@ async def disconnect(work: Work, owner: AccountOwner, *, leaves_open: bool) -> P
     return connection
 
 
-REGISTERED = Reason("payments.registered", "it is no longer needed", said="the connection is gone, or has an endpoint")
+REGISTERED = CodedReason(
+    "payments.registered", "it is no longer needed", said="the connection is gone, or has an endpoint"
+)
 
 
 async def register_endpoint(work: Work, effect: Effect) -> Outcome:

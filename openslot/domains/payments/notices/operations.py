@@ -18,11 +18,11 @@ from openslot.platform.core.actor import Destination
 from openslot.platform.core.effects import forget_effect
 from openslot.platform.core.events import Effect
 from openslot.platform.core.work import Done, Outcome, Skipped, TryLater, Work
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 
 FOLLOW = "payments.notice"
 DELAYS = tuple(timedelta(seconds=s) for s in (5, 60, 600, 3600, 6 * 3600, 24 * 3600))
-FOLLOWED = Reason(
+FOLLOWED = CodedReason(
     "payments.followed",
     "it is no longer needed",
     said="the connection is gone, or the notice was followed already",

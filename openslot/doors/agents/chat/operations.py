@@ -20,7 +20,7 @@ from openslot.platform.core.dollars import to_usd
 from openslot.platform.core.events import Effect, EffectState, Event
 from openslot.platform.core.work import Outcome, Reaction, Skipped, Work
 from openslot.platform.flags.events import MessagingEvent, MessagingResumed, MessagingStopped
-from openslot.platform.i18n import Reason, say
+from openslot.platform.i18n import CodedReason, say
 from openslot.vendors.chat import post, team_chat
 
 MAX_LISTED = 100
@@ -45,7 +45,7 @@ class ChatMessage(Struct, frozen=True, kw_only=True):
     error: str | None
 
 
-TOLD_ONCE = Reason(
+TOLD_ONCE = CodedReason(
     "agents.told_once",
     "it is no longer needed",
     said="the team chat is told once, whoever else is told",

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from openslot.domains.accounts.models import Organization
 from openslot.domains.payments.connections import operations as connecting
 from openslot.domains.payments.connections.accounts import can_be_notified, notice_url
-from openslot.domains.payments.connections.operations import AccountOwner, CheckedAccount, Replacement
+from openslot.domains.payments.connections.operations import AccountOwner, AccountReplacement, CheckedAccount
 from openslot.domains.payments.errors import PaymentConnectionChanged
 from openslot.domains.payments.models import ConnectionWanted, KeyRight, Mode, PaymentConnection
 from openslot.domains.payments.replacing import read_answer, write_question
@@ -59,7 +59,7 @@ async def check(work: Work, owner: AccountOwner, sent: PaymentKeyForm) -> tuple[
 
 
 def ask(
-    work: Work, owner: AccountOwner, account: CheckedAccount, replacement: Replacement, sent: PaymentKeyForm
+    work: Work, owner: AccountOwner, account: CheckedAccount, replacement: AccountReplacement, sent: PaymentKeyForm
 ) -> dict[str, Any]:
     """Say what both pages tell before an account takes the place of another one."""
     assert account.known is not None  # noqa: S101 - it is replaced

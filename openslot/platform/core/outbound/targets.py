@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from openslot.platform.core.config import Network
 from openslot.platform.core.errors import Refusal, RefusalKind
-from openslot.platform.i18n import Reason
+from openslot.platform.i18n import CodedReason
 
 
 class OutboundReason(StrEnum):
@@ -29,26 +29,30 @@ class OutboundReason(StrEnum):
 
 
 SENTENCES = {
-    OutboundReason.TOO_LONG: Reason("outbound.refused.too_long", "The URL is longer than 2048 characters."),
-    OutboundReason.CHARACTERS: Reason(
+    OutboundReason.TOO_LONG: CodedReason("outbound.refused.too_long", "The URL is longer than 2048 characters."),
+    OutboundReason.CHARACTERS: CodedReason(
         "outbound.refused.characters", "The URL may contain printable ASCII only, without spaces or backslashes."
     ),
-    OutboundReason.SCHEME: Reason("outbound.refused.scheme", "The URL must begin with https://."),
-    OutboundReason.USERINFO: Reason("outbound.refused.userinfo", "The URL must not contain a user name or password."),
-    OutboundReason.HOST: Reason("outbound.refused.host", "The URL's host is not a full domain name or an IP address."),
-    OutboundReason.PORT: Reason("outbound.refused.port", "The URL's port is not open to outgoing requests."),
-    OutboundReason.NUMBER: Reason(
+    OutboundReason.SCHEME: CodedReason("outbound.refused.scheme", "The URL must begin with https://."),
+    OutboundReason.USERINFO: CodedReason(
+        "outbound.refused.userinfo", "The URL must not contain a user name or password."
+    ),
+    OutboundReason.HOST: CodedReason(
+        "outbound.refused.host", "The URL's host is not a full domain name or an IP address."
+    ),
+    OutboundReason.PORT: CodedReason("outbound.refused.port", "The URL's port is not open to outgoing requests."),
+    OutboundReason.NUMBER: CodedReason(
         "outbound.refused.number", "The URL's IPv4 address must be four decimal numbers, such as 192.0.2.1."
     ),
-    OutboundReason.NAME: Reason("outbound.refused.name", "The URL's host is a name of a private network."),
-    OutboundReason.INSECURE: Reason(
+    OutboundReason.NAME: CodedReason("outbound.refused.name", "The URL's host is a name of a private network."),
+    OutboundReason.INSECURE: CodedReason(
         "outbound.refused.insecure",
         "The URL must begin with https://; http:// is for networks that the operator allows.",
     ),
     # Does not reveal the address: that would let strangers read the internal DNS.
-    OutboundReason.ADDRESS: Reason("outbound.refused.address", "The URL leads to an address that is not public."),
-    OutboundReason.METHOD: Reason("outbound.refused.method", "The method is not open to outgoing requests."),
-    OutboundReason.HEADERS: Reason(
+    OutboundReason.ADDRESS: CodedReason("outbound.refused.address", "The URL leads to an address that is not public."),
+    OutboundReason.METHOD: CodedReason("outbound.refused.method", "The method is not open to outgoing requests."),
+    OutboundReason.HEADERS: CodedReason(
         "outbound.refused.headers", "A header is not well formed, or belongs to the connection."
     ),
 }
@@ -91,18 +95,18 @@ class OutboundFailed(httpx2.TransportError):
         return self.kind not in {FailureKind.DNS, FailureKind.CONNECT, FailureKind.TLS}
 
 
-CLOSED = Reason("outbound.closed", "The client is closed.")
-UNRESOLVED = Reason("outbound.unresolved", "%(host)s could not be resolved.")
-NO_ADDRESS = Reason("outbound.no_address", "%(host)s has no address.")
-NOT_CONNECTED = Reason("outbound.not_connected", "Can't connect to %(host)s.")
-SLOW_TO_CONNECT = Reason("outbound.slow_to_connect", "%(host)s took too long to connect.")
-SLOW_TO_ANSWER = Reason("outbound.slow_to_answer", "%(host)s took too long to answer.")
-NOT_SECURE = Reason("outbound.not_secure", "No secure connection to %(host)s: %(why)s.")
-MANY_HEADERS = Reason("outbound.many_headers", "%(host)s sent too many headers.")
-NOT_HTTP = Reason("outbound.not_http", "%(host)s did not send a valid HTTP response.")
-BROKEN_OFF = Reason("outbound.broken_off", "%(host)s closed the connection.")
-PACKED = Reason("outbound.packed", "%(host)s sent a compressed response, which was not requested.")
-TOO_MUCH = Reason("outbound.too_much", "%(host)s sent more than %(count)s bytes.")
+CLOSED = CodedReason("outbound.closed", "The client is closed.")
+UNRESOLVED = CodedReason("outbound.unresolved", "%(host)s could not be resolved.")
+NO_ADDRESS = CodedReason("outbound.no_address", "%(host)s has no address.")
+NOT_CONNECTED = CodedReason("outbound.not_connected", "Can't connect to %(host)s.")
+SLOW_TO_CONNECT = CodedReason("outbound.slow_to_connect", "%(host)s took too long to connect.")
+SLOW_TO_ANSWER = CodedReason("outbound.slow_to_answer", "%(host)s took too long to answer.")
+NOT_SECURE = CodedReason("outbound.not_secure", "No secure connection to %(host)s: %(why)s.")
+MANY_HEADERS = CodedReason("outbound.many_headers", "%(host)s sent too many headers.")
+NOT_HTTP = CodedReason("outbound.not_http", "%(host)s did not send a valid HTTP response.")
+BROKEN_OFF = CodedReason("outbound.broken_off", "%(host)s closed the connection.")
+PACKED = CodedReason("outbound.packed", "%(host)s sent a compressed response, which was not requested.")
+TOO_MUCH = CodedReason("outbound.too_much", "%(host)s sent more than %(count)s bytes.")
 
 
 Address = IPv4Address | IPv6Address
