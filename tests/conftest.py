@@ -9,7 +9,6 @@ from pathlib import Path
 
 import httpx2
 import pytest
-import uvloop
 from playwright.async_api import Browser
 
 from openslot.app import create_app
@@ -42,12 +41,6 @@ __all__ = ["cli", "command_line"]
 pytest_plugins = [
     f"tests.support.{name}" for name in ("parts", "reads_only", "processes", "durations", "examples", "loaded")
 ]
-
-
-def pytest_configure() -> None:
-    """Run tests in the event loop of web processes and workers."""
-    # The plugin's own hook would end all that a session shares where a test without a loop follows one with a loop.
-    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
 
 
 def pytest_collection() -> None:
