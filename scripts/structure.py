@@ -8,6 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from scripts.reasons import list_literal_skips
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "openslot"
 # From the top down: whoever is above may import whoever is below.
@@ -149,6 +151,7 @@ BOUNDS = (
     Bound("imports against the order of drawers", count_upward, 0),
     Bound("files of domains with a prefix of another noun", lambda: len(list_prefixed()), 20),
     Bound("imports between areas of web", lambda: len(list_between_areas()), 0),
+    Bound("steps left out with a sentence instead of a code", lambda: len(list_literal_skips()), 0),
     Bound("aliases of modules, kinds", count_kinds_of_aliases, 119),
     Bound("aliases of modules, uses", lambda: len(list_aliases()), 511),
 )
