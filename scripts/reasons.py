@@ -18,6 +18,9 @@ def list_literal_skips(package: Path = ROOT / "openslot") -> list[str]:
 
 
 def find_literal_skips(source: str) -> Iterator[int]:
+    # Most modules leave nothing out, and parsing takes far longer than looking for a word.
+    if not any(giver in source for giver in GIVERS):
+        return
     for call in ast.walk(ast.parse(source)):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in GIVERS:
             given = [part for argument in call.args for part in _list_values(argument)]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.support.some import choose_places, some_cases
+from tests.support.parts import choose_places
+from tests.support.some import some_cases
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,7 @@ async def test_a_key_that_is_there_already_is_kept_behind(backup: Backup, elsewh
     assert keys == [*(backup.secret_key or "").split(), ANOTHER_KEY.replace(" ", "-")]
 
 
+@pytest.mark.rest("starts processes or databases of its own")
 async def test_a_key_from_the_environment_is_neither_kept_nor_written(
     lived_in: Settings, elsewhere: Settings, tmp_path: Path
 ) -> None:
@@ -77,6 +78,7 @@ async def test_a_key_from_the_environment_is_neither_kept_nor_written(
     assert await opened_secret(named) == SECRET
 
 
+@pytest.mark.rest("starts processes or databases of its own")
 async def test_a_backup_that_is_made_while_keys_are_retired_holds_every_key_that_it_may_need(
     settings: Settings, sealed: str, elsewhere: Settings, tmp_path: Path
 ) -> None:
@@ -101,6 +103,7 @@ async def test_a_backup_that_is_made_while_keys_are_retired_holds_every_key_that
     assert await opened_secret(elsewhere) == sealed
 
 
+@pytest.mark.rest("lets many write at once")
 async def test_a_backup_taken_while_others_write_is_one_moment(
     settings: Settings, runtime: Runtime, sealed: str, elsewhere: Settings
 ) -> None:

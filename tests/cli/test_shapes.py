@@ -139,6 +139,7 @@ def test_a_database_that_is_behind_is_neither_used_nor_migrated(cli: Any, settin
     assert applied(settings) == before
 
 
+@pytest.mark.rest("starts processes or databases of its own")
 def test_a_database_that_is_ahead_is_used_as_it_is(cli: Any, settings: Settings) -> None:
     change(settings, AHEAD)
 

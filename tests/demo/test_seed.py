@@ -50,6 +50,7 @@ async def test_what_is_seeded_works(client: httpx2.AsyncClient, runtime: Runtime
         assert found["pagination"]["total"] >= at_least, path
 
 
+@pytest.mark.rest("seeds the demo")
 async def test_a_second_run_adds_keys_and_nothing_else(runtime: Runtime) -> None:
     first = await make(runtime)
     before = [await runtime.pool.fetchval(f"select count(*) from {table}") for table in MADE_ONCE]
@@ -63,6 +64,7 @@ async def test_a_second_run_adds_keys_and_nothing_else(runtime: Runtime) -> None
     assert await runtime.pool.fetchval("select count(*) from api_keys where revoked_at is null") == 2
 
 
+@pytest.mark.rest("seeds the demo")
 async def test_whoever_tries_the_demo_may_change_addresses(runtime: Runtime) -> None:
     first = await make(runtime)
     await runtime.pool.execute("update users set email = 'mara@new.example' where email = $1", first.user.email)
@@ -71,6 +73,7 @@ async def test_whoever_tries_the_demo_may_change_addresses(runtime: Runtime) -> 
     assert (second.user.email, await runtime.pool.fetchval("select count(*) from users")) == ("mara@new.example", 3)
 
 
+@pytest.mark.rest("seeds the demo")
 async def test_a_person_of_the_demo_who_is_gone_comes_back_under_another_username(runtime: Runtime) -> None:
     first = await make(runtime)
     await runtime.pool.execute("delete from users where email = $1", first.user.email)

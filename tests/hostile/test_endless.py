@@ -33,6 +33,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.rest("sends megabytes")
 def test_an_endless_request_is_refused_early_and_not_read_on(server: Server) -> None:
     def come(what: str) -> tuple[int, Answer]:
         start, piece, _, _ = ENDLESS[what]

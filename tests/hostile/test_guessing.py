@@ -25,7 +25,6 @@ from tests.doors.web.conftest import read_csrf_token
 from tests.support.live import connect, serving
 from tests.support.parts import how_many
 from tests.support.passwords import CHEAP, PASSWORD
-from tests.support.some import some_cases
 from tests.support.statements import CountingPool
 
 WRONG = "not the password"
@@ -299,18 +298,14 @@ def test_only_a_whole_fresh_mark_of_this_user_and_password_is_known(runtime: Run
 
 @pytest.mark.parametrize(
     ("email", "code"),
-    some_cases(
-        [
-            ("x" * 255, 400),
-            ("a\0@lindqvist.example", 400),
-            ("a\n@lindqvist.example", 400),
-            ("\u202e@lindqvist.example", 401),
-            ("ü" * 254, 401),
-            ("x" * 1_000_000, 413),
-        ],
-        daily=2,
-        why="is another hostile address",
-    ),
+    [
+        ("x" * 255, 400),
+        ("a\0@lindqvist.example", 400),
+        ("a\n@lindqvist.example", 400),
+        ("\u202e@lindqvist.example", 401),
+        ("ü" * 254, 401),
+        ("x" * 1_000_000, 413),
+    ],
     ids=["long", "NUL", "line break", "right to left", "Unicode", "a megabyte"],
 )
 async def test_hostile_addresses_leave_little_behind(
@@ -324,11 +319,7 @@ async def test_hostile_addresses_leave_little_behind(
 
 @pytest.mark.parametrize(
     "spelling",
-    some_cases(
-        ["MARA@lindqvist.example", "mara@LINDQVIST.EXAMPLE", "mara@l\u0131ndqvist.example"],
-        daily=1,
-        why="is another spelling",
-    ),
+    ["MARA@lindqvist.example", "mara@LINDQVIST.EXAMPLE", "mara@l\u0131ndqvist.example"],
 )
 async def test_spellings_that_find_one_account_are_counted_together(
     pair: list[httpx2.AsyncClient], runtime: Runtime, user: User, spelling: str

@@ -159,6 +159,7 @@ async def test_a_held_lock_hurts_only_those_who_need_it(
     assert {answer.status_code for answer in after} == {200}
 
 
+@pytest.mark.rest("lets many write at once")
 async def test_a_crowd_at_one_host_is_served_to_the_last_with_the_defaults(
     settings: Settings, runtime: Runtime
 ) -> None:
@@ -193,6 +194,7 @@ async def test_who_has_waited_in_line_books_once_under_one_idempotency_key(narro
     assert await runtime.pool.fetchval("select count(*) from bookings") == 1
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_a_table_that_is_locked_from_outside_is_503_and_comes_back(narrow: Settings, runtime: Runtime) -> None:
     host = await welcome(runtime, "host")
     outside = await asyncpg.connect(narrow.database_url)

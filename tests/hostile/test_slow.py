@@ -50,6 +50,7 @@ def at_once(server: Server, cases: dict[str, tuple[bytes, Told]], come: Callable
         }
 
 
+@pytest.mark.rest("waits for seconds")
 def test_half_a_request_is_refused_when_its_time_is_over(server: Server) -> None:
     def come(start: bytes) -> Answer:
         with server.connect(new_source()) as wire:
@@ -70,6 +71,7 @@ def test_a_byte_now_and_then_buys_no_time(server: Server) -> None:
     assert server.is_well()
 
 
+@pytest.mark.rest("waits for seconds")
 def test_a_connection_that_says_nothing_is_ended_without_a_word(server: Server, source: str) -> None:
     with server.connect(source) as wire:
         assert wire.read_to_the_end().raw == b""
@@ -99,6 +101,7 @@ def test_a_body_at_the_least_rate_has_more_time(server: Server, source: str) -> 
     assert set(answer.json["details"]) == {"name"}
 
 
+@pytest.mark.rest("waits for seconds")
 def test_an_answer_that_nobody_takes_is_dropped(server: Server, source: str) -> None:
     with server.connect(source) as wire:
         wire.send(b"GET /api/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 400)

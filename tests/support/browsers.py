@@ -29,7 +29,6 @@ ARGUMENTS = (
 TIMEOUT_MS = 60_000
 """Milliseconds that a page or the browser itself may take on a loaded machine."""
 
-# `tests/doors/web/test_browser.py` and the booking page show in `make test` that pages work without scripts.
 BOTH_WAYS = (
     pytest.param(True, id="with scripts"),
     pytest.param(False, id="without scripts", marks=pytest.mark.rest("the same journey without scripts")),

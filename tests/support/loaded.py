@@ -7,17 +7,22 @@ from openslot.doors.web.shared.templating import get_template, templates
 from openslot.platform.core.config import Settings
 from openslot.platform.i18n.languages import LANGUAGES
 from openslot.platform.i18n.localization import get_catalog
+from scripts.structure import list_imports
 from tests.support.languages import english_texts
+from tests.support.sources import list_modules, parse
 
 # A run of fewer tests needs less than what is loaded here.
 MANY = 1000
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Read all catalogs and templates, and put the app together once."""
+    """Read all sources, catalogs and templates, and put the app together once."""
     if len(session.items) < MANY:
         return
     create_app(Settings())
+    list_imports()
+    for module in list_modules():
+        parse(module)
     for tag, language in LANGUAGES.items():
         get_catalog(language)
         english_texts(tag)

@@ -1,14 +1,15 @@
 """Which tests `make test` runs, and which only `make test-all`; and how much less of some `make test` runs.
 
 A test is left to `make test-all` by its folder, by the mark `rest` with a reason, or by what it asks for: a browser, an
-installation, a backup. The mark `daily` brings it back. Others run in both, shorter in `make test`: whatever draws
-examples, and every walk that opens each page of an area in a browser (`shortened`).
+installation, a backup. Of a test that asks the database in many cases, `make test` runs two. The mark `daily` brings
+them back. Others run in both, shorter in `make test`: whatever draws examples, and every walk that opens each page of
+an area in a browser (`shortened`).
 """
 
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
@@ -35,6 +36,9 @@ FIXTURES = {
     "empty": "starts commands on an installation of its own",
     "made_backup": "makes and restores backups",
 }
+DATABASE = "postgres"
+CASES = 2
+OF_CASES = "asks the database in another case"
 SHORTER_BY = 4
 NAMES = {DAILY: "make test", REST: "the rest of make test-all"}
 OUTCOMES = ("passed", "failed", "error", "skipped")
@@ -63,6 +67,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the tests of the other part out."""
     reasons = config.stash[REASONS] = {item.nodeid: find_reason(item) for item in items}
+    for names in list_cases(items, reasons):
+        kept = {names[place] for place in choose_places(len(names), CASES)}
+        reasons.update((name, OF_CASES) for name in names if name not in kept)
     if place := config.getoption("list_rest"):
         place.write_text("".join(f"{line}\n" for line in write_list(reasons)), "utf-8")
     if _chosen == ALL:
@@ -127,6 +134,23 @@ def find_reason(item: pytest.Item) -> str | None:
     of_fixtures = [reason for name, reason in FIXTURES.items() if name in asked]
     of_folders = [reason for folder, reason in FOLDERS.items() if item.nodeid.startswith(f"{folder}/")]
     return next(iter(of_fixtures + of_folders), None)
+
+
+def list_cases(items: Iterable[pytest.Item], reasons: Mapping[str, str | None]) -> Iterable[list[str]]:
+    """List the cases of each test that asks the database, if nothing else leaves out, shortens or keeps it."""
+    cases: defaultdict[str, list[str]] = defaultdict(list)
+    for item in items:
+        is_free = reasons[item.nodeid] is None and not item.get_closest_marker("daily") and not is_shortened(item)
+        if is_free and DATABASE in getattr(item, "fixturenames", ()):
+            cases[item.nodeid.partition("[")[0]].append(item.nodeid)
+    return cases.values()
+
+
+def choose_places(count: int, number: int, offset: int = 0) -> Sequence[int]:
+    """Choose so many of some places, spread evenly."""
+    if number >= count:
+        return range(count)
+    return [(place * count // number + offset) % count for place in range(number)]
 
 
 def is_shortened(item: pytest.Item) -> bool:

@@ -1,11 +1,11 @@
 """As much of a table as `make test` looks at; `make test-all` looks at all of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import pytest
 
-from tests.support.parts import is_daily, shortened
+from tests.support.parts import choose_places, is_daily, shortened
 
 Line = TypeVar("Line")
 
@@ -18,7 +18,7 @@ def some(table: Iterable[Line], *, daily: int, offset: int = 0) -> list[Line]:
 
 
 def some_cases(table: Iterable[Any], *, daily: int, why: str) -> list[Any]:
-    """Return the cases of a test: of them `make test` has so many, spread evenly, for this reason."""
+    """Return the cases of a test without a database; `make test` has so many, spread evenly, for this reason."""
     cases = list(table)
     kept = set(choose_places(len(cases), daily))
     rest = pytest.mark.rest(why)
@@ -28,10 +28,3 @@ def some_cases(table: Iterable[Any], *, daily: int, why: str) -> list[Any]:
 def leave_out(case: Any, rest: pytest.MarkDecorator) -> Any:
     """Leave a case, a tuple of values or one value, to `make test-all`."""
     return pytest.param(*(case if type(case) is tuple else (case,)), marks=rest)
-
-
-def choose_places(count: int, number: int, offset: int = 0) -> Sequence[int]:
-    """Choose so many of some places, spread evenly."""
-    if number >= count:
-        return range(count)
-    return [(place * count // number + offset) % count for place in range(number)]

@@ -116,6 +116,7 @@ async def test_while_the_database_is_gone_every_door_says_so_and_then_recovers(
     assert [answer.status_code for answer in after] == [200] * 3
 
 
+@pytest.mark.rest("starts processes or databases of its own")
 @pytest.mark.own_database
 async def test_connections_killed_under_load_give_an_answer_or_503(
     settings: Settings, bearer: dict[str, str], database_url: str

@@ -68,6 +68,7 @@ async def test_what_the_gate_refuses_is_counted_and_its_address_named_once(
     assert lines == [("too many failed authentications", {"address": "127.0.0.1", "credential": "api_key"})]
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_doors_are_counted_for_themselves(
     client: httpx2.AsyncClient, lines: Lines, counts: Callable[[str], tuple[float, float]]
 ) -> None:

@@ -117,6 +117,7 @@ async def test_accounts_that_did_not_come_by_the_form_do_not_count(runtime: Runt
     assert await total(runtime) == NOTHING
 
 
+@pytest.mark.rest("seeds the demo")
 async def test_demo_data_does_not_count(runtime: Runtime) -> None:
     async with runtime.transaction(DEMO) as work:
         await seed(work)

@@ -13,6 +13,7 @@ STATEMENTS = {
 }
 
 
+@pytest.mark.rest("fills the database with much")
 @pytest.mark.own_database
 async def test_no_plan_reads_the_bookings_of_all_hosts_by_their_day(database_url: str) -> None:
     plans = {}

@@ -78,6 +78,7 @@ def walls_in_gap(case: DstCase, change: Change) -> list[str]:
     return [slot["startTime"] for slot in case["slots"] if f"{slot['date']} {slot['time']}" in missing]
 
 
+@pytest.mark.rest("tries every character or thousands of inputs")
 def test_suite_knows_the_changes_of_five_years(changes_of: Changes) -> None:
     assert len(list_zones()) > 590
     assert sum(map(len, changes_of.values())) > 1900
@@ -94,6 +95,7 @@ def test_slots_around_every_change_are_those_of_the_wall_clock(changes_of: Chang
                     assert case["workedSeconds"] == 5 * 86_400 - (change.after - change.before), (zone, change)
 
 
+@pytest.mark.rest("tries every character or thousands of inputs")
 def test_offsets_of_every_zone_are_those_of_zdump(changes_of: Changes) -> None:
     for zone, changes in changes_of.items():
         offsets = get_offsets(get_zone(zone), date(2027, 1, 1), date(2029, 12, 31))

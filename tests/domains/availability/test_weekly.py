@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise, product
 from zoneinfo import ZoneInfo, available_timezones
 
+import pytest
+
 from openslot.domains.availability.slots import repeat_weekly
 from tests.domains.availability.transitions import BEGIN, END, Change, changes_by_zone
 
@@ -30,6 +32,7 @@ def offset_of(instant: int, changes: tuple[Change, ...]) -> int:
     return changes[place - 1].after if place else changes[0].before
 
 
+@pytest.mark.rest("tries every character or thousands of inputs")
 def test_every_change_of_every_clock_is_survived() -> None:
     by_zone = changes_by_zone(tuple(sorted(available_timezones())))
     # Many zones have the same clock, which is checked once.

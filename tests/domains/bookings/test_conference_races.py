@@ -108,6 +108,7 @@ async def count_links(runtime: Runtime, booking_id: object) -> int:
     return told
 
 
+@pytest.mark.rest("lets many write at once")
 @pytest.mark.parametrize("seats", [1, 3], ids=["single", "group"])
 async def test_no_pair_shows_two_links_or_none(runtime: Runtime, user: User, seats: int, postgres_log: Path) -> None:
     event_type = await offer(runtime, user, "slow", location=BY_SLOW, seats=seats)

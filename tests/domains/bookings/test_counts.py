@@ -276,6 +276,7 @@ async def uncounted(runtime: Runtime, user: User, others: list[User]) -> str:
     return runtime.settings.database_url or ""
 
 
+@pytest.mark.rest("lets many write at once")
 @pytest.mark.own_database
 async def test_what_was_booked_before_is_counted_while_others_go_on_booking(
     runtime: Runtime, user: User, others: list[User], uncounted: str

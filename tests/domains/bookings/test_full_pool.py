@@ -2,6 +2,7 @@
 
 import asyncio
 
+import pytest
 from msgspec.structs import replace
 
 from openslot.app import create_app
@@ -11,6 +12,7 @@ from openslot.platform.routing import post
 from tests.support.live import connect, serving
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_a_full_pool_is_answered_503_until_a_connection_is_free(
     settings: Settings, bearer: dict[str, str]
 ) -> None:

@@ -162,6 +162,7 @@ class Worker:
         await self.began.wait()
 
 
+@pytest.mark.rest("waits for seconds")
 @pytest.mark.parametrize("command", ["connect", "sync"])
 @pytest.mark.parametrize("fails", [False, True])
 async def test_a_command_waits_for_the_worker_that_reads_the_calendar(

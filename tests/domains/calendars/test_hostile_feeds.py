@@ -202,6 +202,7 @@ async def test_a_tag_that_can_not_be_sent_back_does_not_end_the_readings(runtime
         assert (await get(runtime, connection)).failures == 0
 
 
+@pytest.mark.rest("waits for seconds")
 def test_a_calendar_that_takes_too_long_is_left_when_its_time_is_over() -> None:
     rule = ["RRULE:FREQ=DAILY;BYHOUR=1,2,3,4,5,6,7,8", "DURATION:PT1H"]
     text = calendar(*(event(f"{n}", start="20260301T000000Z", more=rule) for n in range(5000)))

@@ -21,7 +21,6 @@ from tests.domains.calendars.inviting import ADA, BEN, JONAS, TEN, Host, has_ent
 from tests.domains.calendars.support import cancel, move
 from tests.domains.mail.conftest import messages, part
 from tests.support.google_host import EMAIL, google, settings
-from tests.support.some import some_cases
 
 __all__ = ["google", "host", "settings"]
 
@@ -77,11 +76,7 @@ async def test_the_event_has_neither_a_manage_link_nor_what_the_invitee_has_type
 
 @pytest.mark.parametrize(
     ("kind", "typed"),
-    some_cases(
-        [("place", "Cheap watches at watches.example"), ("phone", "+493012345678")],
-        daily=1,
-        why="is hidden as a place is",
-    ),
+    [("place", "Cheap watches at watches.example"), ("phone", "+493012345678")],
 )
 @pytest.mark.parametrize("invites", [True, False])
 async def test_those_who_share_a_group_do_not_read_where_one_of_them_would_like_to_meet(
@@ -181,7 +176,7 @@ async def test_an_invitee_whom_the_host_has_removed_is_invited_to_the_new_time_a
     assert [each["email"] for each in attendees] == [BEN, JONAS]
 
 
-@pytest.mark.parametrize("lost", some_cases(["POST", "PATCH", "DELETE"], daily=1, why="is lost as the first is"))
+@pytest.mark.parametrize("lost", ["POST", "PATCH", "DELETE"])
 async def test_an_answer_that_is_lost_tells_nobody_twice(host: Host, lost: str) -> None:
     if lost == "POST":
         host.lose("POST")

@@ -14,7 +14,6 @@ from tests.domains.calendars.inviting import ADA, JONAS, Host, host
 from tests.domains.calendars.support import cancel, move
 from tests.domains.mail.conftest import messages, part
 from tests.support.google_host import EMAIL, google, settings
-from tests.support.some import some_cases
 
 __all__ = ["google", "host", "settings"]
 
@@ -41,9 +40,7 @@ async def disconnect(host: Host) -> None:
         await calendars.disconnect(work, ConnectionRef(host.connection.id))
 
 
-BREAKS = pytest.mark.parametrize(
-    "breaks", some_cases([revoke, fail, forbid, lose_calendar, disconnect], daily=2, why="is found out as a refusal is")
-)
+BREAKS = pytest.mark.parametrize("breaks", [revoke, fail, forbid, lose_calendar, disconnect])
 
 
 @BREAKS

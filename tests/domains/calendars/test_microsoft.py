@@ -266,6 +266,7 @@ async def test_a_server_that_is_busy_is_told_from_one_that_forbids(
     assert (await get(runtime, connection)).synced_at is not None
 
 
+@pytest.mark.rest("waits for seconds")
 @pytest.mark.parametrize("status", [429, 503, 504])
 async def test_a_short_wait_is_waited_for(
     runtime: Runtime, microsoft: FakeMicrosoft, connection: CalendarConnection, status: int

@@ -87,6 +87,7 @@ async def test_a_cancelled_booking_stays_there_as_cancelled(
     assert (seen.meeting.outcome, seen.meeting.cancel_reason) == (MeetingOutcome.CANCELLED, "Ill")
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_changes_never_overtake_each_other_at_a_slow_crm(
     runtime: Runtime, clock: MovingClock, connection: CrmConnection, crm: FakeCrm, book: Book
 ) -> None:

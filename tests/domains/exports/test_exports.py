@@ -189,6 +189,7 @@ async def test_nothing_of_another_user_is_in_the_file(
         assert foreign not in text
 
 
+@pytest.mark.rest("fills the database with much")
 async def test_memory_stays_small_however_much_there_is(
     runtime: Runtime, user: User, book: Book, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,7 +25,6 @@ from tests.support.effects import working
 from tests.support.host import stranger
 from tests.support.parts import how_many
 from tests.support.smtp_server import DROP, ScriptedServer, smtp_server
-from tests.support.some import some_cases
 
 __all__ = ["stranger"]
 
@@ -92,9 +91,7 @@ async def test_mails_are_sent_many_at_a_time_over_few_connections(
     assert server.connections <= MAILS // 2
 
 
-@pytest.mark.parametrize(
-    "when", some_cases(["at_mail", "at_rcpt", "at_data"], daily=1, why="is in trouble at another step")
-)
+@pytest.mark.parametrize("when", ["at_mail", "at_rcpt", "at_data"])
 async def test_a_server_in_trouble_loses_and_doubles_nothing(
     runtime: Runtime, clock: MovingClock, book: Book, user: User, server: ScriptedServer, when: str
 ) -> None:

@@ -53,7 +53,9 @@ async def tried(request: pytest.FixtureRequest, runtime: Runtime) -> AsyncIterat
             async def read_server() -> list[bytes]:
                 return [each.content for each in server.received]
 
-            yield Tried(SmtpMailer(SmtpUrl.parse(f"smtp://127.0.0.1:{server.port}").server), read_server)
+            mailer = SmtpMailer(SmtpUrl.parse(f"smtp://127.0.0.1:{server.port}").server)
+            yield Tried(mailer, read_server)
+            mailer.close()
 
 
 async def begin(runtime: Runtime) -> OutgoingMail:

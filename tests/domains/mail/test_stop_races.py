@@ -28,7 +28,6 @@ from tests.domains.mail.fake_mailer import FakeMailer
 from tests.support.clocks import MovingClock
 from tests.support.effects import run_attempt, working
 from tests.support.parts import how_many
-from tests.support.some import some_cases
 from tests.support.switches import resume, status, stop, waiting
 
 ROUNDS = how_many(30)
@@ -165,7 +164,7 @@ PAIRS = [pair for pair in combinations_with_replacement(ACTS, 2) if pair != (_se
 
 @pytest.mark.parametrize(
     "place",
-    some_cases(range(len(PAIRS)), daily=4, why="is another pair"),
+    range(len(PAIRS)),
     ids=[" and ".join(act.__name__ for act in pair) for pair in PAIRS],
 )
 @pytest.mark.parametrize("is_stopped", [False, True])

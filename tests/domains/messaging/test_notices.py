@@ -85,6 +85,7 @@ async def test_another_body_than_the_signed_one_is_refused(
     assert answer.status_code == 403
 
 
+@pytest.mark.rest("sends megabytes")
 async def test_a_notice_that_is_too_large_is_refused(
     client: httpx2.AsyncClient, runtime: Runtime, number: MessagingConnection
 ) -> None:

@@ -87,6 +87,7 @@ async def _ask_for_token(url: str, data_dir: str, google_url: str, grant_id: UUI
     answer.with_suffix(".token").write_text(token)
 
 
+@pytest.mark.rest("starts processes or databases of its own")
 @pytest.mark.parametrize("rotates", [False, True])
 async def test_eight_processes_ask_for_one_token_and_lose_none(
     settings: Settings, google: FakeGoogle, grant_id: UUID, tmp_path: Path, *, rotates: bool

@@ -180,6 +180,7 @@ async def test_an_account_that_somebody_pays_to_is_neither_replaced_nor_forgotte
     assert await runtime.pool.fetchval("select count(*) from claims where active") == 0
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_what_is_being_paid_while_stripe_is_down_is_not_left_behind(
     client: httpx2.AsyncClient, runtime: Runtime, user: User, fake_stripe: FakeStripe, books: Books
 ) -> None:

@@ -172,6 +172,7 @@ async def test_only_notices_of_this_account_and_of_these_minutes_are_kept(
     assert await count(runtime) == (status == 200)
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_unknown_and_disconnected_connections_answer_as_a_forgery_does(
     client: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, receiving: PaymentConnection
 ) -> None:
@@ -353,6 +354,7 @@ async def test_an_owner_whose_key_is_refused_is_told_once_and_reads_it_on_the_fi
     assert "Payments can't be read from Stripe" not in read_page(await member.get("/")).text
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_a_stripe_that_is_down_is_told_only_after_hours(
     client: httpx2.AsyncClient,
     runtime: Runtime,

@@ -34,7 +34,6 @@ from tests.domains.payments.support import (
 from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.fake_stripe import Books, FakeStripe, Fault, FaultKind
-from tests.support.some import some_cases
 
 
 async def test_late_money_is_honoured_if_the_time_is_free(
@@ -261,7 +260,7 @@ async def test_a_dispute_is_told_when_it_opens_and_when_it_is_lost(
 
 @pytest.mark.parametrize(
     "kind",
-    some_cases([FaultKind.LOSE_ANSWER, FaultKind.KEPT_STATUS, FaultKind.STATUS], daily=1, why="is lost in another way"),
+    [FaultKind.LOSE_ANSWER, FaultKind.KEPT_STATUS, FaultKind.STATUS],
 )
 async def test_a_refund_whose_answer_is_lost_is_made_once(
     client: httpx2.AsyncClient,
@@ -309,6 +308,7 @@ async def test_delayed_money_that_does_not_come_frees_the_time_at_once(
     assert (await told(runtime, payment)).events == ()
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_an_account_is_deleted_only_after_nobody_can_pay_and_all_money_went_back(
     client: httpx2.AsyncClient,
     runtime: Runtime,

@@ -1,5 +1,7 @@
 """Who is deleted is charged no more, whatever Stripe does at that moment."""
 
+import pytest
+
 from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import Organization, User
 from openslot.domains.accounts.plans import Plan
@@ -38,6 +40,7 @@ async def test_a_deleted_account_is_cancelled_first(story: Story, runtime: Runti
     assert await count_rows(runtime) == 0
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_a_deletion_waits_for_a_stripe_that_is_down(story: Story, runtime: Runtime, user: User) -> None:
     await story.pay()
     story.fake.is_down = True
@@ -50,6 +53,7 @@ async def test_a_deletion_waits_for_a_stripe_that_is_down(story: Story, runtime:
     assert story.statuses() == ["canceled"]
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_the_duty_outlives_the_account(story: Story, runtime: Runtime, user: User) -> None:
     await story.pay()
     story.fake.is_down = True

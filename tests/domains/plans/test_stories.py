@@ -147,6 +147,7 @@ async def test_late_and_repeated_events_change_nothing(story: Story) -> None:
     assert [each.place for each in story.fake.asked[asked:]] == ["events"]
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_while_stripe_is_down_a_paid_plan_lasts_as_long_as_the_grace(story: Story) -> None:
     begun = await story.pay()
     story.fake.is_down = True
@@ -162,6 +163,7 @@ async def test_while_stripe_is_down_a_paid_plan_lasts_as_long_as_the_grace(story
     assert await story.plan() is Plan.PRO
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_nothing_begins_while_stripe_is_down(story: Story) -> None:
     story.fake.is_down = True
     with pytest.raises(BillingUnavailable):

@@ -8,6 +8,7 @@ from itertools import combinations_with_replacement
 from pathlib import Path
 from uuid import UUID
 
+import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -128,6 +129,7 @@ async def list_groups(runtime: Runtime, event_type: EventType) -> list[tuple[int
     return [(row["pick"], set(row["hosts"])) for row in rows]
 
 
+@pytest.mark.rest("lets many write at once")
 async def test_no_change_of_a_team_is_lost_beside_another_or_a_booking(runtime: Runtime, postgres_log: Path) -> None:
     pairs = [*combinations_with_replacement(CHANGES, 2), *((one, other) for one in CHANGES for other in OTHERS)]
     for number, (one, other) in enumerate(pairs):

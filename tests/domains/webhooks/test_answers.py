@@ -113,6 +113,7 @@ def test_an_endpoint_has_15_seconds_to_answer() -> None:
     assert timedelta(seconds=15) == ANSWER_WITHIN
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_one_who_never_ends_and_one_who_never_begins_have_failed_when_the_time_is_over(
     runtime: Runtime, add: Add, happen: Happen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +187,7 @@ async def test_a_private_address_is_refused_when_it_is_saved(
             await webhooks.change_endpoint(work, EndpointRef(endpoint.id), EndpointChanges(url=url))
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_a_name_that_turns_to_a_private_address_is_refused_when_it_is_delivered(
     runtime: Runtime, clock: MovingClock, add: Add, happen: Happen
 ) -> None:

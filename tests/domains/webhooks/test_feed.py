@@ -57,6 +57,7 @@ async def test_an_event_that_is_committed_late_is_not_passed_over(runtime: Runti
     assert len(by_number) == 1, "the numbers that events get when they are written would do; the trigger can go"
 
 
+@pytest.mark.rest("lets many write at once")
 async def test_nothing_is_missed_or_told_twice_while_twenty_write_and_commit_late(runtime: Runtime, user: User) -> None:
     chance = random.Random(5)
     seen: list[UUID] = []

@@ -43,6 +43,7 @@ async def working(runtime: Runtime) -> AsyncIterator[None]:
         await asyncio.wait_for(task, 60)
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_what_happens_to_a_booking_arrives_in_order_though_a_try_fails(
     runtime: Runtime, user: User, add: Add
 ) -> None:

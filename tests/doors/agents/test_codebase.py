@@ -261,6 +261,7 @@ def test_a_search_ends_in_time_and_says_what_is_missing(code: Codebase, folder: 
     assert len(list_directory(code, "")[0]) == 61
 
 
+@pytest.mark.rest("waits for seconds")
 def test_whoever_swaps_a_directory_for_a_link_gains_nothing(code: Codebase, folder: Path) -> None:
     """A directory and a file become links to the outside and back, as fast as possible, while they are read."""
     real, parked, link = folder / "src", folder / ".parked", folder / ".link"

@@ -31,6 +31,7 @@ async def sdk_client(base_url: str, key: str, mode: Any) -> AsyncIterator["Clien
         yield client
 
 
+@pytest.mark.rest("talks to an official client")
 @pytest.mark.parametrize(
     ("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")]
 )

@@ -26,7 +26,7 @@ from tests.support.agent import TestAgent
 from tests.support.clocks import clock
 from tests.support.fake_images import KEY, FakeImages, fake_images
 from tests.support.repositories import track
-from tests.support.some import some, some_cases
+from tests.support.some import some
 
 __all__ = ["book", "clock", "meeting"]
 
@@ -42,9 +42,7 @@ RAISED = {
     "customer_success": {"update_contact_metadata"},
 }
 # In `make test`, five of them, the Orchestrator too, call so many tools; of those that cost one at least.
-EACH_AGENT = pytest.mark.parametrize(
-    "agent", some_cases(AGENTS, daily=5, why="asks for the same tools as another agent, with other rights")
-)
+EACH_AGENT = pytest.mark.parametrize("agent", AGENTS)
 DAILY = 12
 Arguments = dict[str, dict[str, object]]
 
@@ -243,7 +241,7 @@ async def test_an_agent_is_shown_the_tools_of_its_scopes(enter: Connect, user: U
 
 @pytest.mark.parametrize(
     "row",
-    some_cases([row for row in TABLE if row.tier == "T3"], daily=2, why="is approved as the other tools are"),
+    [row for row in TABLE if row.tier == "T3"],
     ids=lambda row: row.tool,
 )
 @pytest.mark.parametrize(("decision", "result"), [("approve", "done"), ("reject", "rejected")])

@@ -109,6 +109,7 @@ async def person(installation: str, runtime: Runtime, user: User) -> AsyncIterat
         yield HostsBrowser(browser)
 
 
+@pytest.mark.rest("talks to an official client")
 async def test_the_sdk_connects_lists_bookings_and_refreshes(installation: str, person: HostsBrowser) -> None:
     storage = Storage()
     async with sdk_client(installation, person, storage) as client:
@@ -128,6 +129,7 @@ async def test_the_sdk_connects_lists_bookings_and_refreshes(installation: str, 
     assert first.scope == "bookings:read contacts:read event_types:read offline_access"
 
 
+@pytest.mark.rest("talks to an official client")
 async def test_the_sdk_asks_again_for_more(installation: str, person: HostsBrowser) -> None:
     person.allow = [["bookings:read"]]
     async with sdk_client(installation, person, Storage()) as client:
@@ -139,6 +141,7 @@ async def test_the_sdk_asks_again_for_more(installation: str, person: HostsBrows
     assert "contacts%3Aread" in person.asked[1]
 
 
+@pytest.mark.rest("talks to an official client")
 async def test_the_sdk_is_not_fooled_by_another_issuer(installation: str, person: HostsBrowser) -> None:
     opened = person.open
 

@@ -123,6 +123,7 @@ async def sdk_client(environment: dict[str, str], mode: Any, errors: TextIO) -> 
         yield client
 
 
+@pytest.mark.rest("talks to an official client")
 @pytest.mark.parametrize(("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28")])
 async def test_the_sdk_starts_the_command_and_calls_tools(
     environment: dict[str, str], tmp_path: Path, user: User, mode: str, version: str

@@ -223,6 +223,7 @@ async def costs(
         yield each
 
 
+@pytest.mark.rest("opens every page or sends every form")
 async def test_no_route_costs_more_than_a_stranger_may_use(costs: Costs) -> None:
     assert await costs.find_faults() == []
 

@@ -245,6 +245,7 @@ async def read_metrics(probe: httpx2.AsyncClient) -> str:
     return (await probe.get("/metrics", headers={"Authorization": f"Bearer {METRICS_TOKEN}"})).text
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_half_a_body_is_never_taken_for_a_whole_one(probe: httpx2.AsyncClient) -> None:
     _, writer = await asyncio.open_connection(probe.base_url.host, probe.base_url.port)
     head = "POST /api/v1/probe/note HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 999\r\n"

@@ -75,6 +75,7 @@ async def test_a_periodic_job_of_ours_that_failed_last_is_told(client: httpx2.As
     assert told((await client.get("/metrics")).text, "openslot_periodic_failed") == {"queue.tidy": 1}
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_a_database_that_does_not_answer_is_told_in_time(client: httpx2.AsyncClient, settings: Settings) -> None:
     other = await asyncpg.connect(settings.database_url)
     async with other.transaction():

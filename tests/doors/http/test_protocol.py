@@ -84,6 +84,7 @@ async def test_what_follows_a_chunked_body_at_once_is_not_taken_for_a_request() 
     assert told.endswith(b"<a>")
 
 
+@pytest.mark.rest("sends megabytes")
 async def test_a_large_body_waits_until_the_app_asks_for_it() -> None:
     asked = asyncio.Event()
     parts: list[int] = []
@@ -112,6 +113,7 @@ async def test_a_large_body_waits_until_the_app_asks_for_it() -> None:
     assert max(parts) < 1_000_000
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_the_time_in_which_the_app_reads_nothing_is_not_the_clients() -> None:
     async def late(_scope: Scope, receive: Receive, send: Send) -> None:
         await asyncio.sleep(2.2)
@@ -125,6 +127,7 @@ async def test_the_time_in_which_the_app_reads_nothing_is_not_the_clients() -> N
         assert (await talk.read(b">")).endswith(b"<1000001>")
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_what_is_sent_ahead_of_a_slow_answer_waits_at_the_client() -> None:
     end = asyncio.Event()
 
@@ -162,6 +165,7 @@ async def test_an_answer_that_nobody_takes_is_given_up() -> None:
         assert await asyncio.wait_for(learned, 60) == "http.disconnect"
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_an_answer_before_the_end_of_the_body_is_the_connections_last() -> None:
     async def refuse(_scope: Scope, _receive: Receive, send: Send) -> None:
         await answer(send, b"no", status=413)
@@ -233,6 +237,7 @@ async def test_an_app_that_reads_on_after_its_answer_learns_that_it_is_over() ->
     assert learned == ["http.disconnect"] * 2
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_an_idle_connection_is_kept_for_a_while_and_ended_without_a_word() -> None:
     async with talking(tell_path, ConnectionLimits(head_seconds=0.5, keep_alive_seconds=2.5)) as talk:
         for pause in (1, 0):
@@ -244,6 +249,7 @@ async def test_an_idle_connection_is_kept_for_a_while_and_ended_without_a_word()
         assert await talk.read_to_the_end() == b""
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_a_slow_app_is_waited_for() -> None:
     async def slow(_scope: Scope, _receive: Receive, send: Send) -> None:
         await asyncio.sleep(1)

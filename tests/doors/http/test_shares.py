@@ -152,6 +152,7 @@ def test_behind_a_trusted_proxy_turns_are_taken_by_the_forwarded_client(new_loop
         assert runner.run(count_before(connections, limits, flood, other)) < FEW
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_a_page_that_asks_the_database_is_delayed_by_a_few_for_each_of_its_steps(
     settings: Settings, runtime: Runtime
 ) -> None:

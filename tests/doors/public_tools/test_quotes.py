@@ -85,6 +85,7 @@ def is_hidden(character: str) -> bool:
 SEEN = {*range(0x600, 0x606), 0x6DD, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
 
 
+@pytest.mark.rest("tries every character or thousands of inputs")
 def test_no_character_that_nobody_sees_is_left_in_a_quotation() -> None:
     hidden = [chr(code) for code in range(0x110000) if code not in SEEN and is_hidden(chr(code))]
     left = [f"{ord(each):x}" for each in hidden if each in quote(f"a{each}b{each}{each}c").text]

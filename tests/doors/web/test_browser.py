@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
-import pytest
 from playwright.async_api import Browser, Page, expect
 
 from openslot.domains.accounts.models import User
@@ -14,8 +13,6 @@ from openslot.platform.core.work import Runtime
 from tests.support.browsers import open_page, tab_to
 from tests.support.live import serving
 from tests.support.passwords import PASSWORD
-
-pytestmark = pytest.mark.daily
 
 
 async def sign_in(page: Page, user: User) -> None:

@@ -144,6 +144,7 @@ async def test_a_page_is_compressed_for_a_visitor_and_plain_for_somebody_with_a_
     assert int(visitor.headers["content-length"]) < len(plain.content) / 3
 
 
+@pytest.mark.rest("opens every page or sends every form")
 async def test_no_answer_with_a_secret_is_compressed(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
     await runtime.pool.execute("update users set is_admin = true where id = $1", user.id)
     await offer(runtime, user, "intro-call")

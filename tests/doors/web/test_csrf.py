@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import httpx2
+import pytest
 
 import openslot.doors.web
 from openslot.domains.accounts.models import User
@@ -82,6 +83,7 @@ def test_every_form_that_takes_no_token_works_without_a_session() -> None:
     assert {route.path for route in list_routes("POST") if not route.needs_session} == WITHOUT_SESSION
 
 
+@pytest.mark.rest("opens every page or sends every form")
 async def test_a_form_of_another_site_is_refused_even_with_the_token(
     member: httpx2.AsyncClient, runtime: Runtime, values: dict[str, str]
 ) -> None:

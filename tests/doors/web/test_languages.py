@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from html import unescape
 
 import httpx2
+import pytest
 from playwright.async_api import Browser
 
 from openslot.domains.access import operations as access
@@ -64,6 +65,7 @@ async def member_pages(client: httpx2.AsyncClient, keys: list[str]) -> AsyncIter
     yield await client.get("/nothing")
 
 
+@pytest.mark.rest("reads every page in every language")
 async def test_what_anyone_sees_follows_the_browsers_language(
     client: httpx2.AsyncClient, link: str, runtime: Runtime
 ) -> None:
@@ -157,6 +159,7 @@ LOOK = """() => [document.documentElement.lang, document.documentElement.scrollW
   ...[".brand img", ".brand"].map((one) => document.querySelector(one).getBoundingClientRect().x)]"""
 
 
+@pytest.mark.rest("reads every page in every language")
 async def test_pages_fit_a_phone_in_every_language_and_arabic_begins_at_the_right(
     browser: Browser, client: httpx2.AsyncClient, user: User, runtime: Runtime
 ) -> None:

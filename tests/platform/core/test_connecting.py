@@ -36,6 +36,7 @@ async def test_a_pool_connects_to_the_second_server_if_the_first_is_silent(datab
         await pool.close()
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_migrations_find_the_second_server_if_the_first_is_silent(database_url: str) -> None:
     with black_hole() as port:
         url = with_servers(database_url, str(port), socket_of(database_url))
@@ -43,6 +44,7 @@ async def test_migrations_find_the_second_server_if_the_first_is_silent(database
         await check_migrated(url)
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_a_silent_server_is_tried_last_for_a_while(database_url: str) -> None:
     with black_hole() as port:
         url = with_servers(database_url, str(port), socket_of(database_url))
@@ -56,6 +58,7 @@ async def test_a_silent_server_is_tried_last_for_a_while(database_url: str) -> N
     assert took[1] < 1
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_a_server_that_is_started_again_is_tried_first_again(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,6 +71,7 @@ async def test_a_server_that_is_started_again_is_tried_first_again(
             assert time.monotonic() - began >= 1
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_all_time_is_shared_and_servers_that_are_silent_count_as_a_lost_database(database_url: str) -> None:
     with black_hole() as one, black_hole(is_full=True) as other:
         began = time.monotonic()

@@ -58,6 +58,7 @@ def knowing(more: dict[str, str]) -> dict[str, str]:
     return {**known_migrations(), **more}
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_writers_go_on_while_a_migration_waits_for_a_long_reader(database_url: str) -> None:
     async with connected(database_url) as reader, connected(database_url) as writer:
         reading = reader.transaction()

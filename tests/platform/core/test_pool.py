@@ -245,6 +245,7 @@ async def test_all_who_have_waited_get_a_connection_at_once(database_url: str, m
     assert len(set(held)) == 4
 
 
+@pytest.mark.rest("waits for seconds")
 @pytest.mark.parametrize(("patience", "connections"), [(2, 2), (1_000, 1)])
 async def test_while_connections_come_back_more_are_opened_only_after_a_longer_wait(
     database_url: str, monkeypatch: pytest.MonkeyPatch, patience: int, connections: int

@@ -77,6 +77,7 @@ async def test_a_family_that_is_never_answered_does_not_hide_the_other(
     assert await resolve(server) == {V4 if kind == "AAAA" else V6}
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_the_next_name_server_is_asked_if_one_is_dead(server: NameServer) -> None:
     server.configure(resolv_conf=f"nameserver {DEAD}\nnameserver 127.0.0.1\n")
     assert await resolve(server) == {V4}

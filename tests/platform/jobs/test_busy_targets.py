@@ -153,6 +153,7 @@ async def test_tries_are_counted_if_a_target_asks_for_longer_than_all_of_them_ta
     assert states == [("queued", 1), ("dead", 2)]
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_a_crowd_gets_through_a_target_with_a_limit_as_fast_as_it_allows(settings: Settings) -> None:
     """Ten requests in half a second are allowed; eighty come at once."""
     asked: list[float] = []

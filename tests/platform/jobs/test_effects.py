@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
+import pytest
+
 from openslot.platform.core.actor import OPERATOR, SYSTEM
 from openslot.platform.core.config import Settings
 from openslot.platform.core.effects import release_held
@@ -150,6 +152,7 @@ async def test_a_collapsing_lane_passes_over_all_but_the_newest(settings: Settin
         assert await runtime.pool.fetchval("select unfinished from lanes") == 0
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_a_lane_holds_the_next_back_no_longer_than_its_reaction_allows(settings: Settings) -> None:
     notebook = Notebook(failures=1)
     thing = new_id()

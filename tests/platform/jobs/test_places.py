@@ -254,6 +254,7 @@ async def test_what_would_be_turned_away_is_planned_for_its_turn_at_once(setting
         ]
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_what_was_planned_while_a_target_was_silent_is_sent_once_it_answers_again(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,7 @@ async def beat_after(runtime: Runtime, moment: datetime) -> None:
             await asyncio.sleep(0.05)
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_a_worker_listens_to_the_second_server_if_the_first_is_silent(settings: Settings) -> None:
     notebook = Notebook()
     with black_hole() as port:
@@ -49,6 +50,7 @@ async def test_a_worker_listens_to_the_second_server_if_the_first_is_silent(sett
             await until(lambda: notebook.notes == ["found"])
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_a_worker_whose_server_falls_silent_soon_sends_heartbeats_again(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

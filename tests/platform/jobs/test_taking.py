@@ -184,6 +184,7 @@ async def test_a_worker_runs_more_than_it_takes_at_once_and_never_more_than_its_
     assert 3 < most <= 7
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_without_a_notice_work_is_found_by_looking(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = Notebook()
     monkeypatch.setattr("openslot.platform.jobs.worker.CHANNEL", "a_channel_that_nobody_notifies")

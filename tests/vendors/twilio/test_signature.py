@@ -66,6 +66,7 @@ def draw_pairs(random: Random) -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.rest("tries every character or thousands of inputs")
 def test_the_library_agrees_on_ten_thousand_forms() -> None:
     random = Random(28)
     accepted = 0

@@ -151,6 +151,7 @@ async def test_a_time_to_come_counts_as_now(
     assert call["ended_at"] == clock.now
 
 
+@pytest.mark.rest("sends megabytes")
 async def test_a_notice_that_is_too_large_is_refused(
     client: httpx2.AsyncClient, runtime: Runtime, gateway: MessagingConnection
 ) -> None:

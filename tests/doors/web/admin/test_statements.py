@@ -3,6 +3,7 @@
 from contextlib import nullcontext
 
 import httpx2
+import pytest
 
 from openslot.app import create_app
 from openslot.domains.accounts.models import User
@@ -41,6 +42,7 @@ COSTS = {
 }
 
 
+@pytest.mark.rest("fills lists, and counts the statements of every page")
 async def test_no_page_needs_more_statements_where_there_is_more(
     settings: Settings,
     runtime: Runtime,

@@ -208,7 +208,6 @@ async def test_on_a_phone(browser: Browser, client: httpx2.AsyncClient, asking: 
             await confirm(page)
 
 
-@pytest.mark.daily
 async def test_everything_works_without_scripts(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
 ) -> None:

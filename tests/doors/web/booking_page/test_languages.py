@@ -1,6 +1,7 @@
 """The booking pages in every language: no English is left on any of them."""
 
 import httpx2
+import pytest
 
 from openslot.domains.event_types.models import EventType
 from openslot.platform.core.work import Runtime
@@ -8,6 +9,7 @@ from tests.doors.web.booking_page.conftest import PAGE, TEN, book, filled
 from tests.support.languages import check_language, english_texts, list_for_layout
 
 
+@pytest.mark.rest("reads every page in every language")
 async def test_every_state_is_in_the_readers_language(
     client: httpx2.AsyncClient, runtime: Runtime, intro: EventType, asking: EventType, group: EventType
 ) -> None:

@@ -45,6 +45,7 @@ COSTS = {
 }
 
 
+@pytest.mark.rest("fills lists, and counts the statements of every page")
 async def test_no_page_needs_more_statements_where_there_is_more(
     settings: Settings, runtime: Runtime, user: User, add: Add, say: Say, ring: Ring, book: Book
 ) -> None:

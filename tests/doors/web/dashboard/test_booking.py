@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import httpx2
+import pytest
 
 from openslot.domains.accounts.models import User
 from openslot.platform.core.actor import Actor, ActorKind
@@ -190,6 +191,7 @@ async def test_the_command_does_the_same_by_the_api_for_those_who_have_it(
     assert "/api/v1/" not in (await member.get(f"/bookings/{booking.id}")).text
 
 
+@pytest.mark.rest("reads every page in every language")
 async def test_a_booking_and_its_forms_are_in_the_hosts_language(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, clock: MovingClock, book: Book
 ) -> None:

@@ -120,7 +120,6 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     assert [fault for fault in faults if "400 (Bad Request)" not in fault and "404 (Not Found)" not in fault] == []
 
 
-@pytest.mark.daily
 @pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_host_moves_a_booking_and_cancels_it(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book, *, scripts: bool

@@ -96,7 +96,6 @@ async def find_start(runtime: Runtime) -> object:
     return await runtime.pool.fetchval("select starts_at from bookings where invitee_name = 'Jonas Okafor'")
 
 
-@pytest.mark.daily
 async def test_a_booking_is_dragged_to_another_time(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, clock: MovingClock, book: Book
 ) -> None:

@@ -1,6 +1,7 @@
 """Pages of an account are kept by no browser and no cache on the way."""
 
 import httpx2
+import pytest
 
 from openslot.domains.accounts.models import User
 from openslot.platform.core.work import Runtime
@@ -16,6 +17,7 @@ PAGES = sorted(
 SHARED = {"/api/docs", "/help/save-bar", "/help/zones", "/widget-demo"}
 
 
+@pytest.mark.rest("opens every page or sends every form")
 async def test_every_page_of_an_account_is_kept_nowhere(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book
 ) -> None:

@@ -2,6 +2,8 @@
 
 from contextlib import nullcontext
 
+import pytest
+
 from openslot.app import create_app
 from openslot.domains.accounts.models import User
 from openslot.platform.core.config import Settings
@@ -37,6 +39,7 @@ COSTS = {
 }
 
 
+@pytest.mark.rest("fills lists, and counts the statements of every page")
 async def test_no_page_needs_more_statements_where_there_is_more(
     settings: Settings, runtime: Runtime, user: User, clock: MovingClock, book: Book
 ) -> None:

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import httpx2
+import pytest
 
 from openslot.domains.accounts.members import operations as members
 from openslot.domains.accounts.models import Role, User
@@ -58,6 +59,7 @@ WITH_NUMBER = (
 )
 
 
+@pytest.mark.rest("opens every page or sends every form")
 async def test_a_page_is_at_most_40_kb_on_the_wire_and_69_unpacked(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book
 ) -> None:

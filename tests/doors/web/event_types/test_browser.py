@@ -177,7 +177,6 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     assert [fault for fault in faults if not re.search("status of (400|409|429) ", fault)] == []
 
 
-@pytest.mark.daily
 @pytest.mark.parametrize("scripts", BOTH_WAYS)
 async def test_a_host_makes_moves_and_archives_an_event_type(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, *, scripts: bool

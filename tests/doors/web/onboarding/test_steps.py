@@ -116,6 +116,7 @@ async def test_other_users_are_not_asked(
     assert (await next_step(runtime, user), await next_step(runtime, stranger)) == (None, 1)
 
 
+@pytest.mark.rest("seeds the demo")
 async def test_people_of_the_demo_and_of_earlier_releases_are_not_asked(runtime: Runtime) -> None:
     async with runtime.transaction(OPERATOR) as work:
         await seed(work)

@@ -4,6 +4,7 @@ import asyncio
 from datetime import timedelta
 
 import httpx2
+import pytest
 
 from openslot.app import create_app
 from openslot.domains.access.operations import create_scim_token
@@ -211,6 +212,7 @@ async def invite_and_withdraw(owner: httpx2.AsyncClient, runtime: Runtime, email
     return True
 
 
+@pytest.mark.rest("lets many write at once")
 async def test_withdrawing_makes_no_room_for_more_mail(
     owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, clock: MovingClock
 ) -> None:

@@ -38,6 +38,7 @@ def forms() -> list[str]:
     return [each.path for each in declared if each is not None and each.method == "POST"]
 
 
+@pytest.mark.rest("opens every page or sends every form")
 async def test_every_form_leaves_a_line(
     owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, resolver: FakeResolver, book: Book
 ) -> None:

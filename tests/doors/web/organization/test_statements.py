@@ -16,6 +16,7 @@ from tests.support.name_server import FakeResolver
 from tests.support.statements import MAX_STATEMENTS, CountingPool, count_statements
 
 
+@pytest.mark.rest("fills lists, and counts the statements of every page")
 async def test_no_page_needs_more_statements_where_there_is_more(
     settings: Settings, runtime: Runtime, harbor: Harbor, resolver: FakeResolver, book: Book
 ) -> None:

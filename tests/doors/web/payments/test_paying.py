@@ -3,6 +3,7 @@
 import asyncio
 
 import httpx2
+import pytest
 
 from openslot.domains.event_types.models import EventType
 from openslot.platform.core.work import Runtime
@@ -90,6 +91,7 @@ async def test_whoever_has_paid_can_not_give_up_any_more(
     assert "€49.00 paid" in (await client.get(given_up.headers["location"])).text
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_without_the_provider_nothing_is_given_up(
     client: httpx2.AsyncClient, paid: EventType, books: Books, fake_stripe: FakeStripe
 ) -> None:

@@ -69,6 +69,7 @@ async def check_waits(client: httpx2.AsyncClient, runtime: Runtime, clock: Movin
     assert await find_wait_list_faults(runtime) == {}
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_without_the_provider_nothing_is_booked_and_whoever_waited_waits_on(
     client: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, day: EventType, path: str, fake_stripe: FakeStripe
 ) -> None:

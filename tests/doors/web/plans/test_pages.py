@@ -77,6 +77,7 @@ async def test_an_administrators_plan_is_told_and_sells_nothing(
     assert (await member.post("/account/plan/checkout", data={"plan": "PRO"})).status_code == 409
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_stripe_down_is_told_and_changes_nothing(member: httpx2.AsyncClient, story: Story) -> None:
     await story.open()
     story.fake.is_down = True

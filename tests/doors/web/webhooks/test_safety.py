@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from uuid import UUID
 
 import httpx2
+import pytest
 
 from openslot.app import create_app
 from openslot.domains.accounts.models import User
@@ -89,6 +90,7 @@ async def test_a_delivery_of_ones_other_endpoint_is_not_found(
     assert (await member.post(f"{other}/deliveries/{delivery}/resend")).status_code == 404
 
 
+@pytest.mark.rest("fills lists, and counts the statements of every page")
 async def test_no_page_needs_more_statements_where_there_is_more(
     settings: Settings,
     runtime: Runtime,

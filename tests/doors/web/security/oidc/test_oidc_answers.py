@@ -134,6 +134,7 @@ async def test_an_error_of_the_provider_is_told_without_its_words(
     assert "access_denied" not in answer.text
 
 
+@pytest.mark.rest("waits for seconds")
 @pytest.mark.usefixtures("mara")
 @pytest.mark.parametrize("endpoint", ["openid-configuration", "token", "keys"])
 async def test_a_provider_that_does_not_answer_as_it_should_is_told_as_unreachable(
