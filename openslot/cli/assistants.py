@@ -33,7 +33,7 @@ async def disconnect(
 ) -> Answer:
     """Disconnect an assistant of a user. It is refused from its next request on."""
     owner = await accounts.get_user_by_email(work, user)
-    await operations.disconnect(work, owner, parse_id(assistant_id), by="operator")
+    await operations.end_assistant_grant(work, owner, parse_id(assistant_id), by="operator")
     return Answer({"disconnected": assistant_id}, "The assistant was disconnected.")
 
 

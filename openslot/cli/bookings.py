@@ -26,7 +26,7 @@ def booking() -> None:
 @command(app, "confirm")
 async def confirm_booking(work: Work, booking_id: BookingId) -> Answer:
     """Confirm a booking that waits for its host; everyone is notified."""
-    confirmed = await requests.confirm(work, BookingRef(parse_id(booking_id), None))
+    confirmed = await requests.confirm_booking_request(work, BookingRef(parse_id(booking_id), None))
     shown = pick(confirmed, "id status", start_time=confirmed.starts_at, end_time=confirmed.ends_at)
     return Answer(shown, f"Confirmed: {confirmed.id}")
 
@@ -41,6 +41,6 @@ async def decline_booking(
     """Decline a booking that waits for its host; its time is free again, and the invitee is notified."""
     if reason and not (len(reason) <= 500 and PROSE_SHAPE.match(reason)):
         raise Invalid(details={"reason": at_most_characters(500)})
-    declined = await requests.decline(work, BookingRef(parse_id(booking_id), None), reason=reason)
+    declined = await requests.decline_booking_request(work, BookingRef(parse_id(booking_id), None), reason=reason)
     shown = pick(declined, "state reason ended_at", id=declined.booking_id)
     return Answer(shown, f"Declined: {declined.booking_id}")

@@ -43,7 +43,7 @@ async def set_brand(
         color=before.color if color is None else color,
         logo_url=before.logo_url if logo is None else logo,
     )
-    return _answer(await profiles.set_brand(work, owner, changed))
+    return _answer(await profiles.choose_brand(work, owner, changed))
 
 
 async def _get_owner(work: Work, user: str | None, organization: str | None) -> User | Organization:

@@ -43,7 +43,7 @@ AnyoneIfNone = Annotated[str | None, typer.Option("--user", help="Only this user
 
 
 @command(app, "connect")
-async def connect_calendar(
+async def connect_account(
     runtime: Runtime,
     *,
     user: Whose,
@@ -57,9 +57,9 @@ async def connect_calendar(
     """Connect a calendar, and wait until it was read for the first time."""
     wanted = _read_wanted(caldav, username, ics, password_stdin=password_stdin)
     work = runtime.work(OPERATOR)
-    connection = await calendars.connect(work, await accounts.get_user_by_email(work, user), wanted)
+    connection = await calendars.connect_calendar(work, await accounts.get_user_by_email(work, user), wanted)
     was_read = await sync_and_wait(runtime, connection.id, since=connection.created_at, patience=PATIENCE)
-    found = await calendars.get_connection(work, ConnectionRef(connection.id))
+    found = await calendars.get_calendar_connection(work, ConnectionRef(connection.id))
     return _answer(found, unread=[] if was_read else [found])
 
 
@@ -67,7 +67,7 @@ async def connect_calendar(
 async def list_connections(work: Work, user: AnyoneIfNone = None) -> Answer:
     """List connections with their calendars and when each was last read."""
     owner = await accounts.get_user_by_email(work, user) if user else None
-    return _answer_all(await calendars.list_connections(work, owner))
+    return _answer_all(await calendars.list_calendar_connections(work, owner))
 
 
 @command(app, "set")
@@ -97,7 +97,7 @@ async def set_connection(
         raise Invalid("Specify --busy or --none-busy")
     chosen = tuple(busy) if busy else () if none_busy else None
     changes = ConnectionChanges(busy=chosen, write_to=write_to, when_unreadable=when_unreadable, invites=invites)
-    return _answer(await calendars.change_connection(work, ConnectionRef(parse_id(connection_id)), changes))
+    return _answer(await calendars.change_calendar_connection(work, ConnectionRef(parse_id(connection_id)), changes))
 
 
 @command(app, "sync")
@@ -105,12 +105,12 @@ async def sync_connections(runtime: Runtime, user: AnyoneIfNone = None) -> Answe
     """Read connections now, and wait until it is done."""
     work = runtime.work(OPERATOR)
     owner = await accounts.get_user_by_email(work, user) if user else None
-    unread = await _read_all(runtime, await calendars.make_due(work, owner), since=work.now)
-    return _answer_all(await calendars.list_connections(work, owner), unread=unread)
+    unread = await _read_all(runtime, await calendars.make_connections_due(work, owner), since=work.now)
+    return _answer_all(await calendars.list_calendar_connections(work, owner), unread=unread)
 
 
 @command(app, "disconnect")
-async def disconnect_calendar(runtime: Runtime, connection_id: ConnectionId) -> Answer:
+async def disconnect_account(runtime: Runtime, connection_id: ConnectionId) -> Answer:
     """Delete a connection; what was written into its calendars stays there."""
     await channels.disconnect(runtime.work(OPERATOR), ConnectionRef(parse_id(connection_id)))
     return Answer({"disconnected": connection_id}, "The calendar is disconnected.")
@@ -119,7 +119,7 @@ async def disconnect_calendar(runtime: Runtime, connection_id: ConnectionId) -> 
 @command(app, "missing")
 async def list_missing(work: Work, user: Whose) -> Answer:
     """List bookings whose events disappeared from the calendar together, so that nothing was cancelled."""
-    found = await missing_events.list_missing(work, await accounts.get_user_by_email(work, user))
+    found = await missing_events.list_missing_events(work, await accounts.get_user_by_email(work, user))
     rows = [(each.booking_id, each.starts_at, each.invitee_name, each.calendar_name) for each in found]
     names = "booking_id invitee_name missing_since"
     shown = [pick(each, names, calendar=each.calendar_name, start_time=each.starts_at) for each in found]
@@ -141,7 +141,7 @@ async def decide_missing(
     """Cancel bookings whose events have disappeared, or write the events again."""
     chosen = [parse_id(each) for each in booking] if booking else None
     host = await accounts.get_user_by_email(work, user)
-    count = await missing_events.decide_missing(work, host, decision, chosen)
+    count = await missing_events.decide_missing_events(work, host, decision, chosen)
     done = "cancelled" if decision is Decision.CANCEL else "will be written again"
     text = f"{count} booking{'' if count == 1 else 's'} {done}."
     return Answer({"decision": decision, "bookings": count}, text)

@@ -88,7 +88,7 @@ async def list_crms(
 async def test_crm(runtime: Runtime, connection_id: CrmId) -> Answer:
     """Ask a CRM whether it can be used; if it can, what waits for it is sent."""
     work = runtime.work(OPERATOR)
-    connection = await operations.get_connection(work, None, parse_id(connection_id))
+    connection = await operations.get_crm_connection(work, None, parse_id(connection_id))
     fault = await operations.check_connection(work, connection)
     if fault is not None:
         raise Invalid(fault)

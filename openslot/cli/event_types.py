@@ -46,7 +46,7 @@ async def set_price(
 ) -> Answer:
     """Set what invitees pay for an event type, and what they get back when they cancel."""
     host = await accounts.get_user_by_email(work, user)
-    found = await event_types.get_by_slug(work, host, slug)
+    found = await event_types.get_event_type_by_slug(work, host, slug)
     price = _read_price(found.price, amount, currency, is_free=free)
     wanted = replace(found, price=price, refund_policy=refund or found.refund_policy)
     if account is not None:

@@ -45,9 +45,9 @@ async def create_link(
     until = read_end(ends_at, get_zone(host.zone)) if ends_at else None
     if ends_at and until is None:
         raise Invalid(details={"endsAt": "must be a time such as 2026-03-31T18:00"})
-    found = await event_types.get_by_slug(work, host, slug)
-    event_type, made = await links.create_link(work, host, found.id, uses=uses, ends_at=until, note=note)
-    url = links.find_url(work.runtime, host, event_type, made)
+    found = await event_types.get_event_type_by_slug(work, host, slug)
+    event_type, made = await links.create_booking_link(work, host, found.id, uses=uses, ends_at=until, note=note)
+    url = links.find_link_url(work.runtime, host, event_type, made)
     return Answer(show_link(made, url=url, now=work.now), url or "")
 
 
@@ -55,9 +55,11 @@ async def create_link(
 async def list_links(work: Work, slug: Slug, *, user: HostEmail, page: PageNumber = 1, limit: Limit = 20) -> Answer:
     """List the links of an event type, newest first."""
     host = await accounts.get_user_by_email(work, user)
-    found = await event_types.get_by_slug(work, host, slug)
-    event_type, listed, total = await links.list_links(work, host, found.id, page=page, limit=limit)
-    shown = [show_link(each, url=links.find_url(work.runtime, host, event_type, each), now=work.now) for each in listed]
+    found = await event_types.get_event_type_by_slug(work, host, slug)
+    event_type, listed, total = await links.list_booking_links(work, host, found.id, page=page, limit=limit)
+    shown = [
+        show_link(each, url=links.find_link_url(work.runtime, host, event_type, each), now=work.now) for each in listed
+    ]
     rows = [(each.id, each.status, f"{each.used}/{each.uses}", each.ends_at, each.note, each.url) for each in shown]
     nothing = f"No links yet. Create one: openslot link create {slug} --user {user}"
     table = TableRows(("Id", "Status", "Used", "Ends", "Note", "URL"), rows, nothing)
@@ -70,5 +72,5 @@ async def revoke_link(
 ) -> Answer:
     """Close a link for good; what was booked through it stays."""
     host = await accounts.get_user_by_email(work, user)
-    revoked = await links.revoke_link(work, host, parse_id(link_id))
+    revoked = await links.revoke_booking_link(work, host, parse_id(link_id))
     return Answer(pick(revoked, "id revoked_at"), f"Revoked: {revoked.id}")

@@ -37,7 +37,7 @@ async def list_mail(
 ) -> Answer:
     """List emails with their status, newest first."""
     booking_id = parse_id(booking) if booking else None
-    found = await mail.list_mail(work, recipient=to, booking_id=booking_id, limit=limit)
+    found = await mail.list_kept_mails(work, recipient=to, booking_id=booking_id, limit=limit)
     rows = [(each.id, each.created_at, _status(each), each.recipient, each.subject, each.error) for each in found]
     columns = ("Id", "At", "Status", "To", "Subject", "Error")
     return Answer({"mail": [_shape(each) for each in found]}, TableRows(columns, rows, "No emails yet."))

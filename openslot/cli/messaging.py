@@ -86,11 +86,13 @@ async def connect_number(
     chosen = None if countries is None else read_countries(countries)
     checked = await connecting.check_number(work, owner, wanted)
     async with work.transaction():
-        connection = await connecting.connect(work, owner, checked)
+        connection = await connecting.connect_messaging_number(work, owner, checked)
         if allow_cancel is not None:
-            connection = await connecting.allow_cancelling(work, owner, connection.id, can_cancel=allow_cancel)
+            connection = await connecting.allow_cancelling_by_message(
+                work, owner, connection.id, can_cancel=allow_cancel
+            )
         if chosen is not None:
-            connection = await connecting.set_countries(work, owner, connection.id, chosen)
+            connection = await connecting.set_number_countries(work, owner, connection.id, chosen)
         if isinstance(owner, Organization):
             await _log(work, ChangeAction.NUMBER_CONNECTED, connection)
     urls = notice_urls(runtime.settings, connection)
@@ -108,7 +110,7 @@ async def disconnect_number(
     work: Work, connection_id: Annotated[str, typer.Argument(help="Id of the connection, from `messaging list`")]
 ) -> Answer:
     """Delete a number's tokens; its messages and calls stay."""
-    connection = await connecting.disconnect(work, None, parse_id(connection_id))
+    connection = await connecting.disconnect_messaging_number(work, None, parse_id(connection_id))
     if connection.organization_id is not None:
         await _log(work, ChangeAction.NUMBER_DISCONNECTED, connection)
     return Answer({"disconnected": connection.id}, f"{connection.number} is disconnected.")
@@ -129,7 +131,7 @@ async def use_number(
 @command(app, "list")
 async def list_numbers(work: Work) -> Answer:
     """List the connected numbers."""
-    found = await connecting.list_all_connections(work)
+    found = await connecting.list_all_number_connections(work)
     names = "id provider channel number account user_id organization_id can_cancel countries last_error connected_at"
     columns = ("Id", "Channel", "Number", "Provider", "Account", "C cancels", "Fault")
     rows = [

@@ -123,7 +123,7 @@ async def add_member(
     found = await organizations.get_organization(work, slug)
     user = await accounts.get_user_by_email(work, email)
     await departures.check_decided(work, found, email)
-    await members.add_member(work, found, user, role=role)
+    await members.add_organization_member(work, found, user, role=role)
     made = await members.get_member_by_user(work, found, user)
     return Answer(_shape_member(made), f"{made.user.email} is a member of {slug}.")
 
@@ -132,7 +132,7 @@ async def add_member(
 async def list_members(work: Work, slug: Slug, page: PageNumber = 1, limit: Limit = 100) -> Answer:
     """List an organization's members by when they joined."""
     organization = await organizations.get_organization(work, slug)
-    found = await members.list_members(work, organization, page=page, limit=limit)
+    found = await members.list_organization_members(work, organization, page=page, limit=limit)
     rows = [(m.user.email, m.user.name, m.role, m.active, m.pending, m.is_managed) for m in found]
     columns = ("Email", "Name", "Role", "Active", "Pending", "Managed")
     return Answer({"members": [_shape_member(member) for member in found]}, TableRows(columns, rows, "No members."))
@@ -155,7 +155,7 @@ async def set_role(
 ) -> Answer:
     """Change a member's role, also in an organization that has no owner left."""
     organization, member = await _get_member(work, slug, email)
-    await members.set_role(work, member, role)
+    await members.set_member_role(work, member, role)
     change = NewChange(
         action=ChangeAction.ROLE_CHANGED,
         author=BY_OPERATOR,
@@ -176,8 +176,8 @@ async def invite_member(work: Work, slug: Slug, email: Email) -> Answer:
     organization, member = await _get_member(work, slug, email)
     if not member.pending and await accounts.has_password(work, member.user):
         raise Invalid("This member has a password and has already joined")
-    url = invitations.invitation_url(work.runtime, await invitations.invite(work, organization, member.user))
-    return Answer({"email": email, "url": url}, f"Valid once, for {invitations.LASTS.days} days: {url}")
+    url = invitations.invitation_url(work.runtime, await invitations.make_invitation(work, organization, member.user))
+    return Answer({"email": email, "url": url}, f"Valid once, for {invitations.INVITATION_LASTS.days} days: {url}")
 
 
 @command(domain_app, "add")

@@ -74,12 +74,12 @@ async def connect_account(
     work = runtime.work(OPERATOR)
     owner = await _find_owner(work, user, organization)
     wanted = ConnectionWanted(key=sys.stdin.readline().strip(), notice_secret=notice_secret)
-    account = await connecting.check_account(work, owner, wanted)
+    account = await connecting.check_payment_account(work, owner, wanted)
     if account.known is not None and account.replacement is not None and not is_agreed:
         question = _ask(owner, account, account.known, account.replacement)
         typer.confirm(question, abort=True, err=True)
     async with work.transaction():
-        connection = await connecting.connect(work, owner, account)
+        connection = await connecting.connect_payment_account(work, owner, account)
         await _log(work, owner, ChangeAction.PAYMENTS_CONNECTED, connection)
     url = notice_url(runtime.settings, connection.id)
     shown = pick(connection, "id mode account_id account_name", notice_url=url)
@@ -91,16 +91,16 @@ async def disconnect_account(runtime: Runtime, *, user: OfUser = None, organizat
     """Delete a connection's key; paid bookings stay, and can be refunded only in Stripe."""
     work = runtime.work(OPERATOR)
     owner = await _find_owner(work, user, organization)
-    connection = await connecting.get_connection(work, owner)
-    leaves_open = await connecting.end_checkouts(work, connection)
+    connection = await connecting.get_payment_connection(work, owner)
+    leaves_open = await connecting.end_open_checkouts(work, connection)
     async with work.transaction():
-        await connecting.disconnect(work, owner, leaves_open=leaves_open)
+        await connecting.disconnect_payment_account(work, owner, leaves_open=leaves_open)
         await _log(work, owner, ChangeAction.PAYMENTS_DISCONNECTED, connection)
     return Answer({"disconnected": connection.id}, "The payment account is disconnected.")
 
 
 @command(app, "list")
-async def list_payments(
+async def list_host_payments(
     work: Work,
     user: Annotated[str | None, typer.Option("--user", help="Only payments of this host, by email address")] = None,
     status: Annotated[str | None, typer.Option("--status", help=f"One of: {', '.join(STATUSES)}")] = None,
@@ -147,7 +147,7 @@ async def show_payment(work: Work, payment_id: PaymentId) -> Answer:
 
 
 @command(app, "refund", confirm="Refund the payment {payment_id}? The money can't be taken back.")
-async def refund_payment(
+async def give_payment_back(
     work: Work,
     payment_id: PaymentId,
     amount: Annotated[
@@ -155,7 +155,7 @@ async def refund_payment(
     ] = None,
 ) -> Answer:
     """Refund a payment, all of it or a part. A running worker asks Stripe for it at once."""
-    refund = await payments.refund(work, None, parse_id(payment_id), amount=amount)
+    refund = await payments.refund_payment(work, None, parse_id(payment_id), amount=amount)
     payment = await payments.get_payment(work, None, refund.payment_id)
     text = f"{_format(payment, refund.amount)} will be refunded. See: openslot payment show {payment.id}"
     return Answer(_shape_refund(refund) | {"paymentId": payment.id}, text)
@@ -193,7 +193,7 @@ def _ask(
     count, owners = replacement.following.event_types, replacement.following.owners
     members = f", of {owners} members, who are told by email" if count and isinstance(owner, Organization) else ""
     return (
-        f"{account.name} ({account.found.mode} mode) takes the place of {connecting.name_account(known)} "
+        f"{account.name} ({account.found.mode} mode) takes the place of {connecting.name_payment_account(known)} "
         f"({known.mode} mode).\nEvent types that will name the new account: {count}{members}.\n"
         "What was paid to the old account can then be refunded only in Stripe. "
         f"Upcoming bookings that are paid: {replacement.upcoming}.\nReplace the payment account?"
@@ -206,7 +206,7 @@ async def _log(work: Work, owner: AccountOwner, action: ChangeAction, connection
         change = NewChange(
             action=action,
             author=BY_OPERATOR,
-            subject=connecting.name_account(connection),
+            subject=connecting.name_payment_account(connection),
             subject_id=connection.id,
             organization_id=owner.id,
             after=after,

@@ -121,7 +121,7 @@ async def add_member(
     """Add a member of the organization to a team."""
     found = await teams.get_team_by_slug(work, team)
     user = await accounts.get_user_by_email(work, email)
-    await teams.add_member(
+    await teams.add_team_member(
         work,
         found,
         user.id,
@@ -136,7 +136,7 @@ async def add_member(
 @command(member_app, "list")
 async def list_members(work: Work, team: Slug) -> Answer:
     """List the members of a team by name."""
-    found = await teams.list_members(work, await teams.get_team_by_slug(work, team))
+    found = await teams.list_team_members(work, await teams.get_team_by_slug(work, team))
     rows = [
         (each.email, each.name, each.member.weight, each.member.priority, each.member.is_manager, each.is_active)
         for each in found
@@ -166,7 +166,7 @@ async def change_member(
         is_manager=member.is_manager if manager is None else manager,
         attributes=_read_attributes(attribute or [], member.attributes),
     )
-    await teams.change_member(work, changed)
+    await teams.change_team_member(work, changed)
     return _answer_member(await _get_member(work, found, email))
 
 
@@ -196,7 +196,7 @@ async def create_event_type(
     found = await teams.get_team_by_slug(work, team)
     user = await accounts.get_user_by_email(work, owner)
     schedule, *_ = await schedules.list_schedules(work, user)
-    wanted = event_types.draft(work, schedule, name=name, slug=slug, duration_minutes=duration)
+    wanted = event_types.draft_event_type(work, schedule, name=name, slug=slug, duration_minutes=duration)
     rules = TeamRules(event_type_id=new_id(), balance=balance, max_lead=max_lead)
     groups = await _read_groups(work, found, group)
     made = await hosting.add_team_event_type(work, found, user, wanted, groups=groups, rules=rules)
@@ -273,12 +273,12 @@ async def take_over(
 
 
 async def _get_member(work: Work, team: Team, email: str) -> ListedTeamMember:
-    return require((await teams.find_members(work, team, [email])).get(email), TeamMemberNotFound)
+    return require((await teams.find_team_members(work, team, [email])).get(email), TeamMemberNotFound)
 
 
 async def _read_groups(work: Work, team: Team, texts: Sequence[str]) -> list[GroupWanted]:
     hosts = (host for text in texts for word in text.split() for host in word.partition("=")[2].split(","))
-    found = await teams.find_members(work, team, {host.partition(":")[0] for host in hosts})
+    found = await teams.find_team_members(work, team, {host.partition(":")[0] for host in hosts})
     known = {email: each.member.user_id for email, each in found.items()}
     return [_read_group(text, known, place) for place, text in enumerate(texts)]
 

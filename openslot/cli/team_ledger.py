@@ -29,7 +29,7 @@ Slug = Annotated[str, typer.Argument(help="The team's slug", metavar="TEAM")]
 async def show_ledger(work: Work, team: Slug, limit: Limit = 50) -> Answer:
     """Show how many bookings each host of a team has and how far they are behind; --json adds the last entries."""
     found = await teams.get_team_by_slug(work, team)
-    had = await replays.count_had(work, found.id)
+    had = await replays.count_had_bookings(work, found.id)
     shown, rows = [], []
     for event_type in await hosting.list_team_event_types(work, found):
         for loaded in await ledger.load_groups(work, event_type.id):
@@ -41,7 +41,7 @@ async def show_ledger(work: Work, team: Slug, limit: Limit = 50) -> Answer:
                 rows.append((event_type.slug, place, member.email, member.weight, count, _write(member.credit)))
     entries = [
         pick(each, "group_id user_id assignment_id booking_id delta served reason at")
-        for each in await replays.list_last(work, found.id, limit=limit)
+        for each in await replays.list_last_entries(work, found.id, limit=limit)
     ]
     return Answer(
         {"members": shown, "entries": entries},
@@ -53,7 +53,7 @@ async def show_ledger(work: Work, team: Slug, limit: Limit = 50) -> Answer:
 async def replay_team(work: Work, team: Slug) -> Answer:
     """Make every choice of hosts again, and sum up every credit; exit with 1 if something differs."""
     found = await teams.get_team_by_slug(work, team)
-    made = await replays.replay(work, found.id)
+    made = await replays.replay_choices(work, found.id)
     text = (
         f"{made.equal} of {made.choices} choices are the same when they are made again; "
         f"hosts named by hand: {made.named}. {made.credits} credits were summed up."
@@ -76,11 +76,11 @@ async def simulate_team(
 ) -> Answer:
     """Tell who would have had how many bookings with other weights, if those had been free who were."""
     found = await teams.get_team_by_slug(work, team)
-    members = await teams.list_members(work, found)
+    members = await teams.list_team_members(work, found)
     words = [word.rpartition("=")[0] for word in weight or []]
-    weights = _read_weights(weight or [], await teams.find_members(work, found, words))
+    weights = _read_weights(weight or [], await teams.find_team_members(work, found, words))
     since = work.now - timedelta(days=days)
-    made = await replays.simulate_team(work, found.id, weights=weights, since=since)
+    made = await replays.simulate_weights(work, found.id, weights=weights, since=since)
     emails = {each.member.user_id: each.email for each in members}
     named = sorted((emails.get(user_id, str(user_id)), each) for user_id, each in made.items())
     rows = [(email, each.had, each.would_have_had) for email, each in named]

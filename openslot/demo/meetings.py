@@ -7,7 +7,7 @@ from openslot.demo.guests import GUESTS, REASONS, came_from
 from openslot.demo.history import at
 from openslot.domains.accounts.models import User
 from openslot.domains.availability.models import ById
-from openslot.domains.availability.operations import list_open
+from openslot.domains.availability.operations import list_open_slots
 from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.models import BookingRef, BookingWanted, Invitee
 from openslot.domains.calls import operations as calls
@@ -34,7 +34,7 @@ async def make_meetings(work: Work, host: User, offered: list[EventType]) -> Non
 
 async def _book_one(work: Work, offer: EventType, day: date, chance: Random, *, after: datetime) -> None:
     which = ById(offer.id)
-    _, slots, _ = await list_open(work, which, timezone="UTC", first=day, last=day)
+    _, slots, _ = await list_open_slots(work, which, timezone="UTC", first=day, last=day)
     starts = [start for start in map(at_second, slots.starts) if start > after]
     if not starts:
         return

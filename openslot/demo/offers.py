@@ -77,7 +77,9 @@ async def list_offers(work: Work, host: User) -> list[models.EventType]:
 
 async def _add_portfolio_review(work: Work, host: User) -> None:
     schedule = await schedules.add_schedule(work, host, name="Mornings", hours=(MORNINGS,) * 5 + ((), ()))
-    review = event_types.draft(work, schedule, name="Portfolio review", slug="portfolio-review", duration_minutes=45)
+    review = event_types.draft_event_type(
+        work, schedule, name="Portfolio review", slug="portfolio-review", duration_minutes=45
+    )
     location = models.Location(models.LocationKind.IN_PERSON, "Harbor Studio, 12 Pier Street, Brooklyn")
     await event_types.add_event_type(work, schedule, replace(review, location=location, buffer_after=15))
 
@@ -91,10 +93,16 @@ async def _make_hours(work: Work, host: User, schedule: Schedule) -> None:
 
 
 def _wanted(work: Work, schedule: Schedule) -> list[models.EventType]:
-    intro = event_types.draft(work, schedule, name="Intro call", slug="intro-call", duration_minutes=30)
-    consultation = event_types.draft(work, schedule, name="Consultation", slug="consultation", duration_minutes=60)
-    workshop = event_types.draft(work, schedule, name="Group workshop", slug="group-workshop", duration_minutes=90)
-    partner = event_types.draft(work, schedule, name="Partner sync", slug="partner-sync", duration_minutes=25)
+    intro = event_types.draft_event_type(work, schedule, name="Intro call", slug="intro-call", duration_minutes=30)
+    consultation = event_types.draft_event_type(
+        work, schedule, name="Consultation", slug="consultation", duration_minutes=60
+    )
+    workshop = event_types.draft_event_type(
+        work, schedule, name="Group workshop", slug="group-workshop", duration_minutes=90
+    )
+    partner = event_types.draft_event_type(
+        work, schedule, name="Partner sync", slug="partner-sync", duration_minutes=25
+    )
     return [
         replace(intro, **INTRO_CALL),
         replace(consultation, **CONSULTATION),

@@ -10,7 +10,7 @@ from openslot.domains.access.passwords import hash_password, is_password
 from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.errors import OrganizationNotFound
 from openslot.domains.accounts.members import operations as members
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.members.store import find_membership
 from openslot.domains.accounts.models import Organization, Role, User, UserWanted
 from openslot.domains.accounts.organizations.operations import add_domain, add_organization, get_organization
@@ -55,7 +55,7 @@ async def make_people(work: Work) -> dict[str, User]:
     for person in (HOST, SECOND_HOST, ADMIN):
         user = await _find(work, organization, person) or await _add(work, person)
         if await find_membership(work.db, organization.id, user.id) is None:
-            await add_member(work, organization, user, role=person.role)
+            await add_organization_member(work, organization, user, role=person.role)
         made[person.username] = await accounts.get_user(work, user.id)
     return made
 
@@ -83,7 +83,7 @@ async def _find(work: Work, organization: Organization, person: DemoPerson) -> U
     found = await accounts.find_user_by_email(work, person.email)
     if found is not None or not await has_domain_of(work.db, organization.id, person.email):
         return found
-    users = (member.user for member in await members.list_members(work, organization))
+    users = (member.user for member in await members.list_organization_members(work, organization))
     return next((user for user in users if user.username == person.username), None)
 
 
@@ -98,9 +98,9 @@ async def _add(work: Work, person: DemoPerson) -> User:
         zone=person.zone,
         is_admin=person.is_admin,
     )
-    user = await people.welcome(work, wanted)
+    user = await people.welcome_user(work, wanted)
     # People of the demo have finished the first steps long ago.
-    await accounts.finish_welcome(work, user)
+    await accounts.finish_first_steps(work, user)
     return user
 
 
@@ -112,5 +112,5 @@ async def make_sign_in(work: Work, user: User) -> SignIn:
     known = await find_password_hash(work.db, user.id)
     # To check a password takes as long as to set it.
     if known is None or not await is_password(password, known):
-        await access.set_password(work, user, await hash_password(password))
+        await access.give_password(work, user, await hash_password(password))
     return SignIn(email=user.email, password=password)

@@ -9,7 +9,7 @@ from openslot.domains.access.errors import EmailChangeLimitExceeded, InvalidEmai
 from openslot.domains.access.events import AddressChangeRequested
 from openslot.domains.access.models import AddressChange, SignedIn
 from openslot.domains.access.resets import store
-from openslot.domains.access.two_factor.operations import confirm_code
+from openslot.domains.access.two_factor.operations import confirm_second_factor
 from openslot.domains.access.two_factor.store import delete_pending_of, lock_user
 from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import User
@@ -44,7 +44,7 @@ async def request_change(work: Work, user: User, email: str, *, password: str, c
     if stored is None:
         raise PasswordRequired
     await access.confirm_password(work, user, password)
-    await confirm_code(work, user, code)
+    await confirm_second_factor(work, user, code)
     change = AddressChange(id=new_id(), user_id=user.id, email=email, expires_at=work.now + LASTS)
     token_hash = fingerprint(change_token(work.runtime, change.id))
     async with work.transaction():

@@ -161,7 +161,7 @@ RULES = {
 async def take_place(runtime: Runtime, kind: CredentialKind, credential_id: UUID) -> LimitVerdict:
     """Count one more request of a credential that is inside already, as part of a batch."""
     limit = RULES[kind].limit(runtime.settings)
-    return await limits.take(runtime.pool, f"{BUCKETS[kind]}{credential_id}", limit)
+    return await limits.take_from_bucket(runtime.pool, f"{BUCKETS[kind]}{credential_id}", limit)
 
 
 async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
@@ -188,7 +188,7 @@ async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
 
 
 async def refuse_failed(runtime: Runtime, address: str, kind: CredentialKind) -> NoReturn:
-    verdict = await limits.take(runtime.pool, gate_of(address, kind), _failed_limit(runtime.settings, kind))
+    verdict = await limits.take_from_bucket(runtime.pool, gate_of(address, kind), _failed_limit(runtime.settings, kind))
     if not verdict.taken:
         note_kept_out(kind, address)
         raise TooManyFailures(retry_after=verdict.retry_after)

@@ -57,7 +57,7 @@ async def send_code(
     It costs whoever asks and the host: a page is no way to mail codes to strangers without end, and that of a host for
     whom nobody vouches mails few.
     """
-    (await limits.take(runtime.pool, f"code:{from_address}", MAX_FROM_ADDRESS)).check()
+    (await limits.take_from_bucket(runtime.pool, f"code:{from_address}", MAX_FROM_ADDRESS)).check()
 
     asked_by = name_asker(runtime, from_address)
 

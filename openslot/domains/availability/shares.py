@@ -74,7 +74,7 @@ async def check(work: Work, taken: Claimed, *, is_booked: bool = False) -> None:
     owner_id = taken.event_type.owner_id
     allowance = Allowance(percent, DAY)
     cause = CostCause(kind=CauseKind.DAY, name=str(owner_id))
-    allowances.note_refused(work.runtime, Cost.TIME, cause, allowance, host_id=owner_id if is_booked else None)
+    allowances.note_refused_cost(work.runtime, Cost.TIME, cause, allowance, host_id=owner_id if is_booked else None)
     raise DayHoldLimitExceeded(retry_after=_wait(others, work.now))
 
 
@@ -82,7 +82,7 @@ async def _is_first(work: Work, taken: Claimed) -> bool:
     # Whoever comes from an unknown network can't be told apart, and mail domains can be named by anybody.
     causes = await allowances.causes_of(work)
     scope = f"first of {taken.event_type.owner_id}"
-    return bool(causes) and await allowances.find_used(work, Cost.TIME, causes, scope=scope, most=1) is None
+    return bool(causes) and await allowances.find_used_allowance(work, Cost.TIME, causes, scope=scope, most=1) is None
 
 
 async def _find_exceeded(work: Work, taken: Claimed) -> tuple[Sequence[Unconfirmed], TakenShare | None]:

@@ -33,7 +33,7 @@ async def claim(
 ) -> Claimed:
     """Choose hosts for a slot and take their time, or that of the caller's own hold; the event type is locked."""
     if hold_id is not None:
-        await ledger.settle(work, event_type_id)
+        await ledger.settle_credits(work, event_type_id)
         kept = await _keep(work, which, starts_at, hold_id)
         if kept is not None:
             return kept
@@ -51,8 +51,8 @@ async def judge_weeks(
     if held is not None and (held.event_type_id, held.starts_at) != (event_type_id, starts_at):
         raise Invalid(details={"holdId": "is for a different time"})
     if held is not None and hold_id is not None:
-        await ledger.give_back(work, hold_id)
-    await ledger.settle(work, event_type_id)
+        await ledger.give_hold_back(work, hold_id)
+    await ledger.settle_credits(work, event_type_id)
     until = starts_at + timedelta(weeks=weeks) if is_askable(starts_at) else None
     found = await find(work, which, starts_at, until=until, without=hold_id if held else None)
     inputs = found.inputs
@@ -95,7 +95,7 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
     if taken.chosen:
         work.stage(team_claim_store.insert_held(taken.hosts))
     for each in taken.chosen:
-        ledger.assign(work, each.group, each.choice, each.asked, AssignmentReason.HELD, hold_id=taken.claim_id)
+        ledger.assign_hosts(work, each.group, each.choice, each.asked, AssignmentReason.HELD, hold_id=taken.claim_id)
     await shares.spend_hold(work, taken)
     await work.apply()
     await shares.check(work, taken)
@@ -104,7 +104,7 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
 
 async def drop_hold(work: Work, hold_id: UUID) -> None:
     """Release the hosts of a hold, and give back their credit; the event type is locked."""
-    held = await team_sessions.find_hold(work, hold_id)
+    held = await team_sessions.find_team_hold(work, hold_id)
     if held is None:
         raise HoldNotFound
     await lock_hosts(work.db, [each.user_id for each in held.hosts])
@@ -113,7 +113,7 @@ async def drop_hold(work: Work, hold_id: UUID) -> None:
         raise HoldNotFound
     if held.seat_id is not None:
         await team_sessions.vacate(work, held.hosts, held.seat_id)
-    await ledger.settle(work, held.event_type_id)
+    await ledger.settle_credits(work, held.event_type_id)
 
 
 async def move(
@@ -127,7 +127,7 @@ async def move(
     without = seat_id or hosts[0].claim_id
     found = await find(work, which, starts_at, without=without)
     code = check_start(found, starts_at, field="newStartTime")
-    sits_alone = seat_id is None or await claim_store.sits_alone(work.db, seat_id, now=work.now)
+    sits_alone = seat_id is None or await claim_store.has_only_seat(work.db, seat_id, now=work.now)
     if not sits_alone or team_sessions.find_session(found, starts_at) is not None:
         judged = await judge(work, which, starts_at, field="newStartTime", without=without)
         return await team_sessions.sit_down(work, which, starts_at, judged, without=without, leaving=hosts)
@@ -160,12 +160,12 @@ async def replace_host(
 
 async def _keep(work: Work, which: EventTypeRef, starts_at: datetime, hold_id: UUID) -> Claimed | None:
     """Turn a hold into a booking's time, with the hosts and the credit that it has; None if it is not live."""
-    seen = await team_sessions.find_hold(work, hold_id)
+    seen = await team_sessions.find_team_hold(work, hold_id)
     if seen is None:
         return None
     await lock_hosts(work.db, [each.user_id for each in seen.hosts])
     # A hold that was dropped or has expired meanwhile holds nobody.
-    held = await team_sessions.find_hold(work, hold_id)
+    held = await team_sessions.find_team_hold(work, hold_id)
     if held is None:
         return None
     found = await find(work, which, starts_at, without=held.hosts[0].claim_id)
@@ -177,6 +177,6 @@ async def _keep(work: Work, which: EventTypeRef, starts_at: datetime, hold_id: U
     if not is_open or any(each.host_no not in free for each in held.hosts):
         raise SlotUnavailable
     if held.seat_id is not None:
-        return team_sessions.keep_seat(work, found, held)
+        return team_sessions.keep_team_seat(work, found, held)
     work.stage(*team_claim_store.keep_claims(held.hosts, found.inputs, starts_at))
     return claimed(found, starts_at, held.hosts, hold_id=hold_id)

@@ -32,7 +32,7 @@ def find_session(found: SlotContext, starts_at: datetime) -> TeamSession | None:
     return team_of(found).sessions.get(floor_second(starts_at))
 
 
-async def find_hold(work: Work, hold_id: UUID) -> HeldTeam | None:
+async def find_team_hold(work: Work, hold_id: UUID) -> HeldTeam | None:
     """Find a live hold of a team, or a held seat with the hosts of its session."""
     held = await team_claim_store.find_hold(work.db, hold_id, now=work.now)
     if held is not None:
@@ -125,7 +125,7 @@ def _seat(work: Work, session_id: UUID, *, expires_at: datetime | None, holder: 
     return seat_id
 
 
-def keep_seat(work: Work, found: SlotContext, held: HeldTeam) -> Claimed:
+def keep_team_seat(work: Work, found: SlotContext, held: HeldTeam) -> Claimed:
     """Stage what turns a held seat into a booking's; the hosts of its session are locked."""
     session_id, seat_id = held.hosts[0].claim_id, held.seat_id
     if seat_id is None:

@@ -207,7 +207,7 @@ async def _judge_again(
         raise _Lost(lost)
     for no, host in team_of(again).hosts.items():
         if host.has_stale:
-            await claim_store.expire(work.db, no, now=work.now)
+            await claim_store.expire_holds(work.db, no, now=work.now)
 
 
 async def _list_lost(
@@ -258,7 +258,7 @@ async def judge(
     """Read what decides about a start that may be booked, with a settled ledger, and list who is free then."""
     found = await find(work, which, starts_at, without=without)
     if team_of(found).is_unsettled:
-        await ledger.settle(work, found.inputs.event_type.id)
+        await ledger.settle_credits(work, found.inputs.event_type.id)
         found = await find(work, which, starts_at, without=without)
     is_open, free = judge_free(found.inputs, starts_at) if is_askable(starts_at) else (False, set())
     # If enough are free, why the others are not does not matter.

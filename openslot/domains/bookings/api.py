@@ -49,7 +49,7 @@ async def list_bookings(
 @get()
 async def get_booking(work: Work, user: User, booking_id: UUID) -> schemas.DetailedBooking:
     """Get one of your bookings with its event type, contact and emails."""
-    booking, emails = await operations.get_with_emails(work, BookingRef(booking_id, user.id))
+    booking, emails = await operations.get_booking_with_emails(work, BookingRef(booking_id, user.id))
     logs = [schemas.show_email(email) for email in emails]
     url, hosts = manage_url(work.runtime, booking_id), show_hosts(booking.hosts)
     return schemas.show_detailed_entry(booking, manage_url=url, hosts=hosts, email_logs=logs)

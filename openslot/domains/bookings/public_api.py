@@ -41,14 +41,14 @@ def booking_limit(settings: Settings) -> RateLimit:
 @get("/{username}", summary="Get a host's page")
 async def get_host_page(work: Work, username: str) -> ShownHostPage:
     """Get a host with their public event types."""
-    page = await follow(work, username, partial(event_types.get_host_page, work))
+    page = await follow(work, username, partial(event_types.get_page_of_host, work))
     return ShownHostPage(host=show_host(page), event_types=[show_offered(each) for each in page.event_types])
 
 
 @get("/{username}/{slug}", summary="Get a public event type")
 async def get_offer(work: Work, username: str, slug: str, token: Token = None) -> ShownOffer:
     """Get an event type as invitees see it."""
-    found = await follow(work, username, lambda name: availability.get_offer(work, ByPage(name, slug, token)))
+    found = await follow(work, username, lambda name: availability.get_slot_context(work, ByPage(name, slug, token)))
     host = ShownHost(name=found.host_name, username=found.host_username, timezone=found.host_zone)
     return ShownOffer(host=host, event_type=show_offered(found.inputs.event_type))
 
@@ -69,7 +69,7 @@ async def list_public_slots(
     found, slots, zone = await follow(
         work,
         username,
-        lambda name: availability.list_open(
+        lambda name: availability.list_open_slots(
             work, ByPage(name, slug, token, duration_minutes), timezone=timezone, first=start_date, last=end_date
         ),
     )
@@ -83,14 +83,14 @@ async def create_hold(work: Work, request: Request, data: schemas.HoldBody) -> s
     No booking needs a hold: where one is refused with 429, book without it.
     """
     which = ById(parse_id(data.event_type_id, EventTypeNotFound), data.token, data.duration_minutes)
-    held = await claims.hold(work, which, data.start_time, holder=request.address)
+    held = await claims.hold_slot(work, which, data.start_time, holder=request.address)
     return schemas.CreatedHold(hold_id=str(held.id), expires_at=iso(held.expires_at))
 
 
 @delete("/holds/{hold_id}", summary="Cancel a hold", limit=HOLDS)
 async def delete_hold(work: Work, hold_id: UUID) -> Success:
     """Release a held slot before the hold expires."""
-    await claims.drop_hold(work, hold_id)
+    await claims.drop_slot_hold(work, hold_id)
     return Success()
 
 
@@ -102,6 +102,6 @@ async def reschedule_managed_booking(work: Work, token: str, data: schemas.Resch
         await operations.reschedule_booking(work, ref, data.new_start_time, reason=data.reason)
     except BookingNotFound:
         if await operations.find_pending_with_host(work, ref.id) is None:
-            await requests.get_with_host(work, ref.id)
+            await requests.get_request_with_host(work, ref.id)
         raise BookingNotConfirmed from None
     return Success()

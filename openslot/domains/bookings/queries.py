@@ -78,4 +78,4 @@ async def read_calendar(work: Work, host: User, days: Days, *, of_teams: bool = 
 
 async def list_session(work: Work, host: User, booking: Booking) -> list[SessionSeat]:
     """List everyone who has booked the same group session, in the order of their bookings."""
-    return await calendar_store.list_session(work.db, host.id, booking.claim_id)
+    return await calendar_store.list_session_seats(work.db, host.id, booking.claim_id)

@@ -99,7 +99,7 @@ async def _follow_move(
             own = await event_store.find_own(work.db, connection.owner_id, calendar.id, [booking.id], since=work.now)
             time, place = own[booking.id], event.ref
             spans = {place: time.find_added(event.spans)}
-            await busy.replace_spans(work, calendar.id, spans, of_claims={place: time.claim})
+            await busy.replace_busy_spans(work, calendar.id, spans, of_claims={place: time.claim})
 
 
 async def _follow_removal(
@@ -133,7 +133,7 @@ async def _find_current(
     # Somebody else may host it meanwhile, or its host may have left the organization.
     ref = BookingRef(written.booking_id, None, by=connection.owner_id)
     try:
-        await bookings.get_for_change(work, ref)
+        await bookings.get_booking_for_change(work, ref)
         # What others have written while this waited is seen by the next statement.
         details = await bookings.get_booking(work, ref)
     except BookingNotFound:
@@ -221,16 +221,16 @@ class Decision(StrEnum):
     RESTORE = "restore"
 
 
-async def list_missing(work: Work, owner: User) -> list[MissingEvent]:
+async def list_missing_events(work: Work, owner: User) -> list[MissingEvent]:
     """List the upcoming bookings whose events have disappeared and about which the host was asked."""
     return await event_store.list_missing(work.db, owner.id, now=work.now)
 
 
-async def decide_missing(
+async def decide_missing_events(
     work: Work, owner: User, decision: Decision, booking_ids: Collection[UUID] | None = None
 ) -> int:
     """Cancel these bookings, or all that are asked about, or write their events again; return how many there were."""
-    asked = {each.booking_id for each in await list_missing(work, owner)}
+    asked = {each.booking_id for each in await list_missing_events(work, owner)}
     chosen = asked if booking_ids is None else set(booking_ids)
     if not chosen <= asked:
         raise Invalid(details={"booking": "is not among the bookings whose events disappeared"})

@@ -68,7 +68,7 @@ async def _invite_instead(runtime: Runtime, booking_id: UUID) -> bool:
 async def _take_over(work: Work, booking_id: UUID) -> bool:
     """Take an invitation over, unless the calendar is being asked now; what is written later invites nobody."""
     ref = BookingRef(booking_id, None)
-    await bookings.get_for_change(work, ref)
+    await bookings.get_booking_for_change(work, ref)
     if await event_store.is_being_written(work.db, booking_id):
         return False
     details = await bookings.get_booking(work, ref)

@@ -190,7 +190,7 @@ async def _remove(server: CalendarServer, target: WriteTarget, details: BookingD
 
 async def _free_added(work: Work, calendar_id: UUID, href: str) -> None:
     """Free at once what the host had added to an event that we have written or removed."""
-    await busy.replace_spans(work, calendar_id, {href: ()})
+    await busy.replace_busy_spans(work, calendar_id, {href: ()})
     await event_store.reread_object(work.db, calendar_id, href)
 
 

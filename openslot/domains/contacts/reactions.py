@@ -19,7 +19,7 @@ async def import_next_lines(work: Work, effect: Effect) -> Outcome:
     plan = effect.plan(ImportPlan)
     if not await _import(work, plan):
         return Done()
-    return Done(write=partial(imports.plan_next, plan=plan, owner_id=effect.tenant_id))
+    return Done(write=partial(imports.plan_next_lines, plan=plan, owner_id=effect.tenant_id))
 
 
 async def _import(work: Work, plan: ImportPlan) -> bool:
@@ -37,7 +37,7 @@ async def _try(work: Work, plan: ImportPlan) -> bool:
         return await imports.import_batch(batch, plan.import_id)
 
 
-CONTACT_REACTIONS = (Reaction(name=imports.IMPORT, run=import_next_lines),)
+CONTACT_REACTIONS = (Reaction(name=imports.CONTACT_IMPORT, run=import_next_lines),)
 
 
 # Each import has up to 20,000 lines.

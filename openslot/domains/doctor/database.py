@@ -277,7 +277,7 @@ async def _look_at_payments(connection: asyncpg.Connection) -> Finding:
 
 
 async def _look_at_numbers(connection: asyncpg.Connection) -> Finding:
-    failing = await messaging.list_failing(connection)
+    failing = await messaging.list_failing_numbers(connection)
     if not failing:
         return ok("numbers", "Every connected number for messages and calls can be used.")
     reasons = ", ".join(sorted({say(each.last_error or "") for each in failing}))

@@ -77,7 +77,7 @@ async def write_event_types(work: Work, user: User, _: Any) -> AsyncIterator[byt
     found, _total = await event_types.list_event_types(work, user, only_active=False, limit=10_000)
     lines = []
     for each in found:
-        event_type, schedule = await event_types.get_with_schedule(work, user, each.id)
+        event_type, schedule = await event_types.get_event_type_with_schedule(work, user, each.id)
         lines.append(msgspec.json.encode(show_detailed(event_type, schedule)))
     yield b"[\n" + b",\n".join(lines) + b"\n]\n"
 

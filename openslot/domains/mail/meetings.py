@@ -157,7 +157,7 @@ async def with_payment(work: Work, meeting: MailedMeeting) -> MailedMeeting:
     told = meeting.booking.payment
     if told is None or told.status in {"not_required", "pending"}:
         return meeting
-    payment = await payment_store.find_of_booking(work.db, meeting.booking.id)
+    payment = await payment_store.find_stored_payment(work.db, meeting.booking.id)
     # What had gone back by then, not what has since.
     known = payment and replace(payment, refunded_amount=told.refunded_amount or 0)
     return replace(meeting, payment=known)

@@ -136,7 +136,7 @@ def _find_recipient(
 async def notify(work: Work, effect: Effect) -> Outcome:
     """Notify someone about their account."""
     notice = NOTICES[effect.event_type]
-    host = await operations.find_host(work, effect.tenant_id) if effect.tenant_id else None
+    host = await operations.find_mail_host(work, effect.tenant_id) if effect.tenant_id else None
     if host is None:
         return Skipped(reasons.NO_HOST)
     if notice.topic is not None and notice.topic not in host.topics:
@@ -184,7 +184,7 @@ MAIL_REACTIONS = (
     _mailing(REMIND, remind),
     _mailing(FOLLOW_UP, remind),
     _mailing(TEST, send_test),
-    _mailing("mail.invite", account_mails.invite, InvitationCreated),
+    _mailing("mail.invite", account_mails.send_invitation, InvitationCreated),
     _mailing("mail.sign_up", account_mails.send_sign_up, SignUpRequested),
     _mailing(SEND_RESET, account_mails.send_reset),
     _mailing(SEND_CODE, code_mails.send_code),
@@ -194,10 +194,10 @@ MAIL_REACTIONS = (
     _mailing("mail.address_change_requested", account_mails.tell_address_change_requested, AddressChangeRequested),
     _mailing(SEND_LINK, account_mails.send_deletion_link),
     _mailing("mail.password_changed", account_mails.tell_password_changed, UserPasswordChanged),
-    _mailing(request_mails.ASK, request_mails.ask_host, BookingRequested, BookingRequestReassigned),
-    _mailing("mail.request", request_mails.tell_invitee, BookingRequested, BookingDeclined, BookingLapsed),
+    _mailing(request_mails.ASK_HOST, request_mails.ask_host, BookingRequested, BookingRequestReassigned),
+    _mailing("mail.request", request_mails.tell_requester, BookingRequested, BookingDeclined, BookingLapsed),
     _mailing("mail.wait_list", wait_list_mails.ask_to_confirm, WaitListJoined),
-    _mailing("mail.offer", wait_list_mails.offer, WaitListOffered, unless_done=plan_end_of_untold),
+    _mailing("mail.offer", wait_list_mails.send_offer, WaitListOffered, unless_done=plan_end_of_untold),
     Reaction(
         name="mail.offer_withdrawn",
         on=(WaitListOfferEnded,),

@@ -29,7 +29,7 @@ RECIPIENTS, HOSTS = 21, 22
 
 HOST = f"""
 select h.*, (select json_object_agg(c.topic, c.is_on) from notification_choices c where c.user_id = h.id) as choices
-from ({profile_store.HOST}) h"""
+from ({profile_store.BRANDED_HOST}) h"""
 
 # Both locks are held until the commit; the counts are their own statement, so that they see what others did before.
 LOCK_COUNTED = """

@@ -78,14 +78,14 @@ async def _answer(work: Work, *, message_id: UUID) -> None:
 
 
 async def _find(work: Work, message_id: UUID) -> Asked | None:
-    text = await outbox.find_inbound(work, message_id)
+    text = await outbox.find_inbound_text(work, message_id)
     if text is None or text.connection_id is None:
         return None
     host = (await accounts.list_users_by_id(work, [text.owner_id])).get(text.owner_id)
-    connection = await connection_store.find(work.db, text.connection_id)
+    connection = await connection_store.find_messaging_connection(work.db, text.connection_id)
     if host is None or connection is None or connection.token is None:
         return None
-    named = await outbox.list_named(work, text.conversation_id, before=text.received_at)
+    named = await outbox.list_named_bookings(work, text.conversation_id, before=text.received_at)
     return Asked(text=text, host=host, connection=connection, named=tuple(named))
 
 
@@ -98,12 +98,12 @@ async def _cancel(work: Work, asked: Asked) -> BookingDetails | None:
     ref = BookingRef(last.booking_id, asked.host.id)
     close = {each.booking_id for each in reminded if last.sent_at - each.sent_at < TOGETHER} - {last.booking_id}
     try:
-        details = await bookings.get_for_change(work, ref)
+        details = await bookings.get_booking_for_change(work, ref)
     except BookingNotFound:
         return None
     if not _is_upcoming(work, details) or any([await _find_upcoming(work, asked, each) for each in close]):
         return None
-    history = await bookings.list_history(work, ref)
+    history = await bookings.list_booking_history(work, ref)
     if any(each.type == BookingRescheduled.type and each.at >= last.written_at for each in history):
         # The reminder has named another time.
         return None
@@ -159,7 +159,7 @@ def _write(work: Work, host: User, details: BookingDetails, text: Text) -> str:
 
 async def _send(work: Work, asked: Asked, content: str) -> None:
     """Let an answer be sent, unless there were too many, or no messages are wanted."""
-    if await outbox.count_answers(work, asked.text) >= MAX_ANSWERS:
+    if await outbox.count_own_answers(work, asked.text) >= MAX_ANSWERS:
         log.info("a message was not answered: too many answers in this thread", connection=str(asked.connection.id))
         return
     thread = await conversations.get_thread(work, asked.host, asked.text.conversation_id)

@@ -33,7 +33,7 @@ async def get_receiver(
     work: Work, connection_id: UUID, provider: ProviderName
 ) -> tuple[MessagingConnection, MessageCredentials]:
     """Read the live connection that a notice is sent to, and what verifies it."""
-    found = await connection_store.find(work.db, connection_id)
+    found = await connection_store.find_messaging_connection(work.db, connection_id)
     if found is None or found.token is None or found.provider is not provider:
         raise MessageNoticeRefused
     return found, read_credentials(work.runtime, found)
@@ -90,7 +90,7 @@ async def keep_status(
         status=rules.read_status(notice.status),
         error=notice.reason or notice.code,
     )
-    phone = await conversations.keep_report(work, report)
+    phone = await conversations.keep_status_report(work, report)
     if phone is not None and notice.reason is RefusalReason.OPTED_OUT:
         await keep_refusal(work, connection, phone, vendor_id=notice.id)
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from openslot.domains.accounts.models import User
 from openslot.domains.allowances.models import Allowance, CauseKind, Cost, CostCause
-from openslot.domains.allowances.operations import note_refused
+from openslot.domains.allowances.operations import note_refused_cost
 from openslot.domains.allowances.rules import DAY
 from openslot.domains.bookings.links import booking_url, manage_url
 from openslot.domains.conversations import operations as conversations
@@ -79,7 +79,7 @@ class SendingResult(Struct, frozen=True):
 
 async def find_number(work: Work, host: User, channel: Channel) -> MessagingConnection | None:
     """Find the number from which a host writes on a channel."""
-    return await connections.find_for_host(work, host, ConnectionChannel(channel.value))
+    return await connections.find_host_number(work, host, ConnectionChannel(channel.value))
 
 
 async def reply(work: Work, host: User, conversation_id: UUID, content: str) -> Message:
@@ -128,7 +128,7 @@ async def queue(
 
 async def _check_written(work: Work, thread: Conversation) -> None:
     """Refuse a message by hand beyond the half that hosts have for themselves, whatever others have caused."""
-    written = await outbox.count_written(work, thread.owner_id, thread.contact_phone)
+    written = await outbox.count_written_messages(work, thread.owner_id, thread.contact_phone)
     limit = work.runtime.settings.limit_messages
     if written >= limit - limit // 2:
         raise MessageLimitReached
@@ -140,7 +140,7 @@ async def _check_caused(work: Work, thread: Conversation, connection: MessagingC
         _note_limit(work, thread, CauseKind.COUNTRY, 0)
         raise CountryNotAllowed
     settings = work.runtime.settings
-    sent = await outbox.count_caused(work, thread.owner_id, thread.contact_phone, connection_id=connection.id)
+    sent = await outbox.count_caused_messages(work, thread.owner_id, thread.contact_phone, connection_id=connection.id)
     counted = (
         (sent.of_host, settings.limit_messages // 2),
         (sent.of_number, settings.limit_messages_number),
@@ -154,7 +154,7 @@ async def _check_caused(work: Work, thread: Conversation, connection: MessagingC
 
 def _note_limit(work: Work, thread: Conversation, kind: CauseKind, most: int) -> None:
     cause = CostCause(kind=kind, name=str(thread.owner_id))
-    note_refused(work.runtime, Cost.MESSAGE, cause, Allowance(most, DAY), host_id=thread.owner_id)
+    note_refused_cost(work.runtime, Cost.MESSAGE, cause, Allowance(most, DAY), host_id=thread.owner_id)
 
 
 async def plan_sending(work: Work, conversation_id: UUID, connection: MessagingConnection) -> None:
@@ -172,10 +172,12 @@ async def plan_sending(work: Work, conversation_id: UUID, connection: MessagingC
 async def send_next(work: Work, effect: Effect) -> Outcome:
     """Send the oldest message that waits in a thread, and plan the next one."""
     conversation_id = effect.plan(UUID)
-    message = await outbox.find_next(work, conversation_id)
+    message = await outbox.find_next_message(work, conversation_id)
     if message is None:
         return Done(write=lambda work: forget_effect(work.db, effect.id))
-    connection = message.connection_id and await connection_store.find(work.db, message.connection_id)
+    connection = message.connection_id and await connection_store.find_messaging_connection(
+        work.db, message.connection_id
+    )
     if not connection or connection.token is None:
         result = SendingResult(MessageStatus.FAILED, error=NOT_CONNECTED)
     elif message.status is MessageStatus.SENDING:
@@ -187,11 +189,11 @@ async def send_next(work: Work, effect: Effect) -> Outcome:
         result = sent
 
     async def finish(work: Work) -> None:
-        await outbox.finish(work, message.id, result.status, vendor_id=result.vendor_id, error=result.error)
+        await outbox.finish_message(work, message.id, result.status, vendor_id=result.vendor_id, error=result.error)
         if connection and result.error == RefusalReason.OPTED_OUT:
             await inbound.keep_refusal(work, connection, message.phone, vendor_id=result.vendor_id)
         await forget_effect(work.db, effect.id)
-        if connection and await outbox.find_next(work, conversation_id) is not None:
+        if connection and await outbox.find_next_message(work, conversation_id) is not None:
             await plan_sending(work, conversation_id, connection)
 
     return Done(vendor_id=result.vendor_id, write=finish)
@@ -203,13 +205,13 @@ async def _send(
     if lost := await _find_lost_meaning(work, message, connection):
         return SendingResult(MessageStatus.CANCELED, error=lost)
     # It is written down before the provider is asked: whoever finds it so after a crash looks before anything else.
-    if not await outbox.take(work, message):
+    if not await outbox.take_message(work, message):
         stop = await find_stop(work, OutgoingChannel(message.channel.value))
         if stop is not None:
             return stop
         raise TryLater("the message was taken by somebody else", answered=True)
     try:
-        async with connections.opened(work.runtime, connection) as account:
+        async with connections.opened_message_account(work.runtime, connection) as account:
             sent = await account.send(_write(work, message, connection))
     except MessageRefused as fault:
         return SendingResult(MessageStatus.FAILED, error=fault.reason)
@@ -230,7 +232,7 @@ async def _find_lost_meaning(work: Work, message: WaitingMessage, connection: Me
         return RefusalReason.OPTED_OUT
     if message.booking_id is None or message.valid_until is None or message.purpose is None:
         return None
-    facts = await reminder_store.find_facts(work.db, message.booking_id, message.phone)
+    facts = await reminder_store.find_booking_facts(work.db, message.booking_id, message.phone)
     return reminder_rules.find_lost_meaning(facts, message.purpose, valid_until=message.valid_until, now=work.now)
 
 
@@ -239,11 +241,11 @@ async def _put_back(
 ) -> SendingResult:
     """Let a message wait that the provider has not got, or end it after the last try."""
     if isinstance(fault, TokenRefused):
-        await connections.keep_failure(work, connection, fault)
+        await connections.keep_number_failure(work, connection, fault)
     if is_last:
         return SendingResult(MessageStatus.FAILED, error=UNAVAILABLE)
     async with work.runtime.transaction(SYSTEM) as inside:
-        await outbox.put_back(inside, message)
+        await outbox.put_message_back(inside, message)
     if isinstance(fault, MessagesBusy):
         raise AskedToWait(str(fault), after=fault.after) if fault.after else TryLater(str(fault), answered=True)
     raise TryLater(str(fault))
@@ -255,7 +257,7 @@ async def _look_for(work: Work, message: WaitingMessage, connection: MessagingCo
     known = await outbox.list_vendor_ids(work, message.conversation_id, since=asked_at - timedelta(days=1))
     found: SentMessage | None = None
     try:
-        async with connections.opened(work.runtime, connection) as account:
+        async with connections.opened_message_account(work.runtime, connection) as account:
             found = await account.find_sent(_write(work, message, connection), since=asked_at, known=known)
     except MessageFault as fault:
         if work.now - asked_at < timedelta(hours=1):
@@ -276,7 +278,7 @@ def _write(work: Work, message: WaitingMessage, connection: MessagingConnection)
         body=_fill_links(work, message),
         template=message.template,
         validity=message.valid_until - work.now if message.valid_until else None,
-        status_url=connections.status_url(work.runtime.settings, connection, message.id),
+        status_url=connections.message_status_url(work.runtime.settings, connection, message.id),
     )
 
 

@@ -45,7 +45,7 @@ LOOK_EVERY = timedelta(milliseconds=100)
 log = structlog.get_logger()
 
 
-def get_client(runtime: Runtime, vendor: OAuthVendor) -> OAuthClient:
+def get_oauth_client(runtime: Runtime, vendor: OAuthVendor) -> OAuthClient:
     """Return our client at a vendor, or refuse."""
     found = find_client(runtime.settings, vendor)
     if found is None:
@@ -53,9 +53,9 @@ def get_client(runtime: Runtime, vendor: OAuthVendor) -> OAuthClient:
     return found
 
 
-async def begin(work: Work, user: User, vendor: OAuthVendor, *, renews: UUID | None = None) -> str:
+async def begin_oauth_consent(work: Work, user: User, vendor: OAuthVendor, *, renews: UUID | None = None) -> str:
     """Begin a consent in this session, and return the address of the vendor's page."""
-    client = get_client(work.runtime, vendor)
+    client = get_oauth_client(work.runtime, vendor)
     state, verifier = new_token(), new_token()
     attempt = ConsentAttempt(
         user_id=user.id,
@@ -69,9 +69,9 @@ async def begin(work: Work, user: User, vendor: OAuthVendor, *, renews: UUID | N
     return wire.write_auth_url(outbound, client, state=state, verifier=verifier)
 
 
-async def finish(work: Work, user: User, vendor: OAuthVendor, answer: CallbackQuery) -> Consent:
+async def finish_oauth_consent(work: Work, user: User, vendor: OAuthVendor, answer: CallbackQuery) -> Consent:
     """Return what a user has allowed, or refuse; no connection is held while the vendor is asked."""
-    client = get_client(work.runtime, vendor)
+    client = get_oauth_client(work.runtime, vendor)
     try:
         attempt = await _take_attempt(work, user, vendor, answer)
         verifier = work.runtime.cipher.open(PURPOSE, attempt.verifier, owner=user.id.bytes).decode()
@@ -164,8 +164,8 @@ class GrantTokens:
         outbound, now = self._runtime.outbound.on_behalf_of(grant.owner_id), self._runtime.clock()
         before = self._open(grant)
         try:
-            client = get_client(self._runtime, grant.vendor)
-            found = await wire.refresh(outbound, client, before.refresh_token, now=now)
+            client = get_oauth_client(self._runtime, grant.vendor)
+            found = await wire.refresh_grant(outbound, client, before.refresh_token, now=now)
         except wire.GrantRefused:
             log.info("a consent has ended", vendor=grant.vendor, connection=str(grant.id))
             await self._leave(grant, refresher, GrantState.NEEDS_CONSENT)

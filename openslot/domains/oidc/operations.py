@@ -48,11 +48,11 @@ PURPOSE, OWNER = "oidc sign-in", b"browser"
 log = structlog.get_logger()
 
 
-async def begin(work: Work, *, wanted: str, connects: UUID | None = None) -> tuple[str, str]:
+async def begin_identity_check(work: Work, *, wanted: str, connects: UUID | None = None) -> tuple[str, str]:
     """Begin a sign-in: return the provider's address, and what the browser keeps until it comes back."""
     provider = wire.get_provider(work.runtime.settings)
     try:
-        metadata = await wire.get_metadata(work.runtime, provider)
+        metadata = await wire.get_provider_metadata(work.runtime, provider)
     except OidcUnreachable as refusal:
         log.warning("sign-in through the provider has failed", reason=refusal.reason)
         raise
@@ -69,12 +69,14 @@ async def begin(work: Work, *, wanted: str, connects: UUID | None = None) -> tup
     return url, base64.urlsafe_b64encode(sealed).decode()
 
 
-async def prove(work: Work, answer: AuthorizationResponse, *, cookie: str) -> tuple[OidcAttempt, ProvenIdentity]:
+async def prove_identity(
+    work: Work, answer: AuthorizationResponse, *, cookie: str
+) -> tuple[OidcAttempt, ProvenIdentity]:
     """Return who has signed in at the provider, or refuse; no connection is held while the provider is asked."""
     provider = wire.get_provider(work.runtime.settings)
     try:
         attempt = _open_attempt(work.runtime.cipher, cookie, answer, now=work.now)
-        metadata = await wire.get_metadata(work.runtime, provider)
+        metadata = await wire.get_provider_metadata(work.runtime, provider)
         tokens = await wire.exchange_code(
             work.runtime.outbound.on_behalf_of(None), metadata, provider, answer.code, attempt
         )
@@ -87,7 +89,7 @@ async def prove(work: Work, answer: AuthorizationResponse, *, cookie: str) -> tu
     return attempt, read_identity(claims, issuer=provider.issuer)
 
 
-async def sign_in(
+async def sign_in_by_identity(
     work: Work, attempt: OidcAttempt, identity: ProvenIdentity, *, locale: str, user_agent: str
 ) -> SignedIn | SecondFactorNeeded:
     """Let a person in whom the provider has proved; unless it is trusted for that, the second factor is asked here."""
@@ -103,7 +105,7 @@ async def sign_in(
         return await enter(work, user, password_hash=stored, user_agent=user_agent)
 
 
-async def connect(work: Work, attempt: OidcAttempt, identity: ProvenIdentity, user: User | None) -> None:
+async def connect_identity(work: Work, attempt: OidcAttempt, identity: ProvenIdentity, user: User | None) -> None:
     """Connect the account of the user who has begun this and is still signed in."""
     if user is None or attempt.connects != user.id:
         raise InvalidOidcResponse("the user who has begun this is not signed in")
@@ -113,7 +115,7 @@ async def connect(work: Work, attempt: OidcAttempt, identity: ProvenIdentity, us
             await _connect(work, identity, user)
 
 
-async def disconnect(work: Work, user: User) -> None:
+async def disconnect_identity(work: Work, user: User) -> None:
     """End the connection of an account that has a password."""
     provider = wire.get_provider(work.runtime.settings)
     if not await accounts.has_password(work, user):
@@ -122,7 +124,7 @@ async def disconnect(work: Work, user: User) -> None:
         await work.record(IdentityDisconnected(user_id=user.id, email=user.email, issuer=provider.issuer))
 
 
-async def find_connected_at(work: Work, user: User) -> datetime | None:
+async def find_identity_connected_at(work: Work, user: User) -> datetime | None:
     """Return since when a user is connected to the provider; None if not, or if there is no provider."""
     provider = wire.find_provider(work.runtime.settings)
     return await store.find_connected_at(work.db, provider.issuer, user.id) if provider else None
@@ -158,7 +160,7 @@ async def _check(
     if not isinstance(token, str):
         raise InvalidOidcResponse("the provider has sent no ID token")
     for read_again in (False, True):
-        keys = await wire.get_keys(work.runtime, metadata, read_again=read_again)
+        keys = await wire.get_provider_keys(work.runtime, metadata, read_again=read_again)
         try:
             return check_token(token, keys, provider, attempt, now=work.now)
         except UnknownKey:
@@ -199,7 +201,7 @@ async def _find_or_create(work: Work, identity: ProvenIdentity, *, locale: str) 
         zone=identity.zone or "UTC",
         locale=known.language.tag if known else locale,
     )
-    return await people.welcome(work, wanted)
+    return await people.welcome_user(work, wanted)
 
 
 async def _connect(work: Work, identity: ProvenIdentity, user: User) -> None:

@@ -100,7 +100,7 @@ async def create_public_booking(work: Work, request: Request, data: PublicBookin
         first, url = made.bookings[0], shown.bookings[0].manage_url
         phone = await _find_unused_phone(work, data, first.id)
         return show_created(first, manage_url=url, payment_url=UNSET, no_messages_to=phone, series=shown)
-    booking = await operations.book(work, wanted)
+    booking = await operations.book_with_payment(work, wanted)
     url, phone = manage_url(work.runtime, booking.id), await _find_unused_phone(work, data, booking.id)
     return show_created(booking, manage_url=url, payment_url=UNSET, no_messages_to=phone, series=UNSET)
 
@@ -132,7 +132,7 @@ async def get_managed_booking(work: Work, token: str) -> ManagedBooking:
     """Get the booking that a manage link belongs to."""
     ref = BookingRef(read_manage_token(work.runtime, token), None)
     try:
-        details, host = await bookings.get_with_host(work, ref)
+        details, host = await bookings.get_booking_with_host(work, ref)
     except BookingNotFound:
         return await get_waiting(work, ref.id)
     return show_managed(details, host, can_change=can_change(details.booking, now=work.now))
@@ -141,9 +141,9 @@ async def get_managed_booking(work: Work, token: str) -> ManagedBooking:
 async def get_waiting(work: Work, booking_id: UUID) -> ManagedBooking:
     """Get a booking that waits for its payment or its host, or has waited in vain."""
     found = await bookings.find_pending_with_host(work, booking_id)
-    payment = await operations.find_of_booking(work, booking_id)
+    payment = await operations.find_payment_of_booking(work, booking_id)
     if found is None or payment is None:
-        return show_requested(*await requests.get_with_host(work, booking_id))
+        return show_requested(*await requests.get_request_with_host(work, booking_id))
     return show_waiting(*found, is_waiting=payment.state.is_under_way)
 
 
@@ -157,7 +157,7 @@ async def cancel_managed_booking(work: Work, token: str, data: CancelBody | None
     try:
         await work.runtime.run(work.actor, cancel)
     except BookingNotFound:
-        payment = await operations.give_up(work.runtime, cancel.keywords["booking_id"])
+        payment = await operations.give_payment_up(work.runtime, cancel.keywords["booking_id"])
         if payment.state is PaymentState.PROCESSING:
             raise PaymentProcessing from None
         with suppress(BookingNotFound):
@@ -171,4 +171,4 @@ async def _cancel(work: Work, *, booking_id: UUID, body: CancelBody) -> None:
     try:
         await cancel(work, BookingRef(booking_id, None), reason=body.reason)
     except BookingNotFound:
-        await requests.withdraw(work, booking_id)
+        await requests.withdraw_booking_request(work, booking_id)

@@ -37,8 +37,8 @@ async def get_overview(work: Work, host: User, payment_id: UUID) -> PaymentOverv
     if found.payment.host_id != host.id:
         raise PaymentNotFound
     refunds = await store.list_refunds(work.db, payment_id)
-    may_refund = await connection_store.may_use(work.db, host.id, payment_id)
-    refundable = refund_rules.refundable(found.payment, refunds) if may_refund else 0
+    may_refund = await connection_store.may_use_connection(work.db, host.id, payment_id)
+    refundable = refund_rules.count_refundable(found.payment, refunds) if may_refund else 0
     return PaymentOverview(payment=found.payment, details=found.details, refunds=refunds, refundable=refundable)
 
 

@@ -116,7 +116,7 @@ async def _receive(work: Work, update: PaymentUpdate, facts: Facts) -> None:
 async def _give_back(work: Work, update: PaymentUpdate, reason: RefundReason) -> None:
     if update.has_time:
         await pending.free_pending(work, update.booking.id)
-    amount = refund_rules.refundable(update.payment, update.refunds)
+    amount = refund_rules.count_refundable(update.payment, update.refunds)
     if not amount:
         return
     await want_refund(work, update, amount, reason, is_rest=True)
@@ -186,7 +186,7 @@ async def note_refunds(work: Work, update: PaymentUpdate, changed: list[StoredRe
         if is_new and refund.state is not RefundState.WANTED and not refund.state.is_lost:
             update.happened.append(partial(_tell_refunded, work, refund=refund))
     update.has_new_refunds = update.has_new_refunds or bool(changed)
-    update.refunds = refund_rules.merge(update.refunds, changed)
+    update.refunds = refund_rules.merge_refunds(update.refunds, changed)
     before = update.payment.refunded_amount
     update.payment = refund_rules.sum_refunds(update.payment, update.refunds)
     if update.payment.refunded_amount != before:

@@ -14,7 +14,7 @@ from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.errors import AccountManagedByOrganization, AccountOwnsOrganization, UserNotFound
 from openslot.domains.accounts.events import UserDeleted, UserDeletionBegun, UserDeletionEnding
 from openslot.domains.accounts.members import operations as members
-from openslot.domains.accounts.members.operations import check_another_admin, remove_member
+from openslot.domains.accounts.members.operations import check_another_admin, end_membership
 from openslot.domains.accounts.models import Member, Role, User
 from openslot.domains.accounts.organizations.operations import get_organization_by_id
 from openslot.domains.accounts.store import lock_leavers
@@ -57,7 +57,7 @@ async def delete_account(work: Work, user: User, *, message: str | None = None) 
     if user.is_admin:
         await check_another_admin(work, user)
     # Closed before anything is cancelled: a booking that is made in this moment is either refused or cancelled too.
-    await accounts.close_for_good(work, user)
+    await accounts.close_account_for_good(work, user)
     finish_by = work.now + EFFECTS_FINISH_WITHIN
     deletion = AccountDeletion(
         user_id=user.id,
@@ -70,7 +70,7 @@ async def delete_account(work: Work, user: User, *, message: str | None = None) 
     await store.insert_deletion(work.db, deletion)
     for _, member in await list_memberships(work, user):
         organization = await get_organization_by_id(work, member.organization_id)
-        await remove_member(work, organization, user)
+        await end_membership(work, organization, user)
         await team_leavers.leave_organization(work, organization, user)
     await work.record(UserDeletionBegun(user_id=user.id, email=user.email, finish_by=finish_by))
     await access.end_sessions(work, user)
@@ -139,7 +139,7 @@ async def advance(runtime: Runtime, deletion: AccountDeletion) -> bool:
 async def _cancel(work: Work, deletion: AccountDeletion, user: User) -> bool:
     acting = work.acting_as(deletion.requested_by or SYSTEM)
     reason = deletion.message or UNAVAILABLE.fill(host=user.name)
-    await wait_list.close_all(acting, user)
+    await wait_list.close_wait_lists(acting, user)
     released = await handovers.release_some(acting, user, reason=reason, limit=CANCELLED_AT_ONCE)
     state = deletion.state if released.count else DeletionState.WAITING
     await store.update_state(work.db, user.id, state, cancelled=len(released.cancelled) + released.declined)
@@ -165,7 +165,7 @@ async def _tell(work: Work, deletion: AccountDeletion, user: User) -> bool:
 
 async def _erase(work: Work, _: AccountDeletion, user: User) -> bool:
     """Delete some rows of what there is most of, and in the end the user with all that is left."""
-    for erase in (bookings.erase_some, contacts.erase_some, claims.erase_some):
+    for erase in (bookings.erase_some_bookings, contacts.erase_some_contacts, claims.erase_some_claims):
         if await erase(work, user, ERASED_AT_ONCE):
             return True
     if await delete_some_events(work.db, user.id, ERASED_AT_ONCE):

@@ -13,7 +13,7 @@ from openslot.domains.accounts.members.operations import (
     Administration,
     check_may_decide,
     check_may_leave,
-    remove_member,
+    end_membership,
 )
 from openslot.domains.accounts.members.store import list_administrators
 from openslot.domains.accounts.models import Member, Organization, Role, User
@@ -56,7 +56,7 @@ async def suspend(work: Work, organization: Organization, member: Member, *, is_
     An account that the organization does not manage stays open, so that others take over its teams' event types.
     """
     is_held = await _is_held(work, organization, member, removed=False, is_leaving=is_leaving)
-    await members.set_active(work, member, active=False)
+    await members.set_member_active(work, member, active=False)
     if member.is_managed:
         stay = is_held or organization.keeps_bookings
         await people.suspend_member(work, organization, member.user, keeps_bookings=stay)
@@ -66,7 +66,7 @@ async def suspend(work: Work, organization: Organization, member: Member, *, is_
 
 async def reinstate(work: Work, organization: Organization, member: Member) -> None:
     """Reinstate a suspended member; a departure that waited is dropped."""
-    await members.set_active(work, member, active=True)
+    await members.set_member_active(work, member, active=True)
     await reopen(work, organization, member)
 
 
@@ -83,10 +83,10 @@ async def remove(work: Work, organization: Organization, member: Member) -> None
     if not await _is_held(work, organization, member, removed=True, is_leaving=member.active):
         await people.remove_member(work, organization, member.user)
         return
-    await remove_member(work, organization, member.user)
+    await end_membership(work, organization, member.user)
     if member.is_managed:
         # The user's row is locked before the sessions, in the same order as by a change of password.
-        await accounts.note_left(work, member.user)
+        await accounts.note_user_left(work, member.user)
         await access.end_sessions(work, member.user)
 
 
@@ -105,7 +105,7 @@ async def leave_team(work: Work, organization: Organization, team: Team, leavers
             continue
         found = await team_leavers.count_of_leaver(work, team, user.id)
         kept += found.cancelled + found.handed_over
-        await teams.remove_member(work, team, user.id)
+        await teams.remove_team_member(work, team, user.id)
     if kept:
         log.warning(
             "bookings of a team kept", organization=organization.slug, team=team.slug, removed=removed, kept=kept
@@ -135,7 +135,7 @@ async def suspend_by_hand(work: Work, administration: Administration, member: Me
     if not member.active:
         return []
     await members.describe_member(work, member, profile=member.profile, said_active=False)
-    await members.set_active(work, member, active=False)
+    await members.set_member_active(work, member, active=False)
     if not member.is_managed:
         await team_leavers.hand_over(work, organization.id, member.user)
         return []
@@ -246,7 +246,7 @@ async def approve(work: Work, organization: Organization, held: HeldDeparture) -
     else:
         await team_leavers.hand_over(work, organization.id, user)
     reason = LEFT.fill(host=user.name, organization=organization.name)
-    await wait_list.close_all(work, user)
+    await wait_list.close_wait_lists(work, user)
     return len(await handovers.cancel_upcoming(work, user, reason=reason))
 
 
@@ -264,7 +264,7 @@ async def reject(work: Work, organization: Organization, held: HeldDeparture) ->
     await _decide(work, organization, held, approved=False)
     user = await accounts.get_user(work, held.user_id)
     member = await _bring_back(work, organization, user, held)
-    await members.set_active(work, member, active=True)
+    await members.set_member_active(work, member, active=True)
     await members.describe_member(work, member, profile=member.profile, said_active=True)
     await people.reinstate_member(work, organization, member)
 
@@ -292,7 +292,7 @@ async def _decide(work: Work, organization: Organization, held: HeldDeparture, *
 
 async def preview(work: Work, organization: Organization, emails: list[str]) -> list[Preview]:
     """Return what would be cancelled if these members, or all, were suspended or removed now, one after the other."""
-    listed = await members.list_members(work, organization, limit=100_000)
+    listed = await members.list_organization_members(work, organization, limit=100_000)
     chosen = [member for member in listed if member.active]
     if emails:
         wanted = await find_each(work.db, emails, {member.user.email: member for member in chosen})

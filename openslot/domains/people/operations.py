@@ -44,23 +44,23 @@ from openslot.platform.core.ids import fingerprint
 from openslot.platform.core.work import Work, recorded_together
 
 
-async def welcome(work: Work, wanted: UserWanted, *, password_hash: str | None = None) -> User:
+async def welcome_user(work: Work, wanted: UserWanted, *, password_hash: str | None = None) -> User:
     """Open an account with everything a new host needs: working hours and a first event type."""
     user = await accounts.add_user(work, wanted, password_hash=password_hash)
     schedule = await schedules.add_schedule(work, user)
-    first = event_types.draft(work, schedule, name="30 minute meeting", slug="30min", duration_minutes=30)
+    first = event_types.draft_event_type(work, schedule, name="30 minute meeting", slug="30min", duration_minutes=30)
     await event_types.add_first_event_type(work, schedule, first)
     return user
 
 
 async def _welcome_in_zone(work: Work, wanted: UserWanted, *, password_hash: str) -> User:
     """Open an account of someone who has chosen a time zone: the first steps do not ask for it again."""
-    user = await welcome(work, wanted, password_hash=password_hash)
-    await accounts.set_welcome_step(work, user, 2)
+    user = await welcome_user(work, wanted, password_hash=password_hash)
+    await accounts.set_first_step(work, user, 2)
     return user
 
 
-async def set_up(
+async def set_up_installation(
     work: Work, token: str, wanted: UserWanted, *, password: str, user_agent: str
 ) -> SignedIn | SecondFactorNeeded:
     """Use up the set-up link, open the first account as an administrator, and sign its owner in."""
@@ -88,7 +88,7 @@ async def invite_member(
         inviter = await find_account(work, work.actor.user_id)
         is_of_anybody = inviter is not None and not inviter.is_trusted
         wanted = UserWanted(email=email, name=name or email.partition("@")[0], signed_up=is_of_anybody)
-        user = await welcome(work, wanted)
+        user = await welcome_user(work, wanted)
     member_id = await members.add_described_member(
         work, organization, user, profile=None, said_active=True, pending=not in_domain, role=role
     )
@@ -106,16 +106,16 @@ async def remove_member(work: Work, organization: Organization, user: User) -> l
     """
     await lock_leavers(work.db, [user.id])
     member = await members.get_member_by_user(work, organization, user)
-    await members.remove_member(work, organization, user)
+    await members.end_membership(work, organization, user)
     of_teams = await team_leavers.leave_organization(work, organization, user)
     if not member.is_managed:
         return of_teams
-    await wait_list.close_all(work, user)
+    await wait_list.close_wait_lists(work, user)
     cancelled = await handovers.cancel_upcoming(
         work, user, reason=LEFT.fill(host=user.name, organization=organization.name)
     )
     # The user's row is locked before the sessions, in the same order as by a change of password.
-    await accounts.note_left(work, user)
+    await accounts.note_user_left(work, user)
     await access.end_sessions(work, user)
     return [*of_teams, *cancelled]
 
@@ -129,7 +129,7 @@ async def suspend_member(work: Work, organization: Organization, user: User, *, 
     if not keeps_bookings:
         await team_leavers.hand_over(work, organization.id, user)
         reason = LEFT.fill(host=user.name, organization=organization.name)
-        await wait_list.close_all(work, user)
+        await wait_list.close_wait_lists(work, user)
         cancelled = await handovers.cancel_upcoming(work, user, reason=reason)
     await access.end_sessions(work, user)
     return cancelled
@@ -141,7 +141,7 @@ async def reinstate_member(work: Work, organization: Organization, member: Membe
     await members.reopen_account(work, organization, member)
 
 
-async def accept_invitation(work: Work, invitation: Invitation, *, password_hash: str | None) -> None:
+async def use_accepted_invitation(work: Work, invitation: Invitation, *, password_hash: str | None) -> None:
     """Use up an invitation: the account gets its password, if it still has none, and its owner joins."""
     await invitations.use_invitation(work, invitation)
     if password_hash is not None and not await accounts.replace_password(
@@ -154,16 +154,16 @@ async def accept_invitation(work: Work, invitation: Invitation, *, password_hash
 async def disable_user(work: Work, user: User, *, reason: str | None = None) -> int:
     """Close an account's sign-in, keys and page at once, cancel its upcoming bookings, and return how many."""
     await lock_leavers(work.db, [user.id])
-    if not await accounts.disable_user(work, user, reason=reason):
+    if not await accounts.set_user_disabled(work, user, reason=reason):
         return 0
     await team_leavers.hand_over_everywhere(work, user)
-    await wait_list.close_all(work, user)
+    await wait_list.close_wait_lists(work, user)
     cancelled = await handovers.cancel_upcoming(work, user, reason=UNAVAILABLE.fill(host=user.name))
     await access.end_sessions(work, user)
     return len(cancelled)
 
 
-async def sign_up(work: Work, wanted: UserWanted, *, password: str, browser: str) -> None:
+async def begin_sign_up(work: Work, wanted: UserWanted, *, password: str, browser: str) -> None:
     """Keep what was typed until the link in the mail is used; no connection is held while the password is hashed."""
     sign_ups.check_open(work)
     check_user(wanted)
@@ -177,7 +177,7 @@ def is_same_browser(sign_up: SignUp, browser: str) -> bool:
     return bool(browser) and fingerprint(browser) == sign_up.browser_hash
 
 
-async def verify(
+async def verify_sign_up(
     work: Work, token: str, *, browser: str, password: str, address: str, user_agent: str
 ) -> SignedIn | SecondFactorNeeded:
     """Open the account of a valid link and sign its owner in; the link is used up.
@@ -219,7 +219,7 @@ async def _claim(work: Work, sign_up: SignUp) -> User | None:
         return None
     for organization_id in await list_managing(work.db, user.id):
         await _let_go(work, await get_organization_by_id(work, organization_id), user)
-    return await accounts.claim(
+    return await accounts.claim_account(
         work, user, name=sign_up.name, locale=sign_up.locale, password_hash=sign_up.password_hash
     )
 
@@ -234,5 +234,5 @@ async def _let_go(work: Work, organization: Organization, user: User) -> None:
         return
     await members.ask_member(work, member)
     await team_leavers.stand_down(acting, organization, user)
-    await accounts.note_left(work, user)
+    await accounts.note_user_left(work, user)
     await invitations.invite_if_allowed(acting, organization, user)

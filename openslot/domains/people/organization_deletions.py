@@ -85,7 +85,7 @@ async def log_deletion(work: Work, author: ChangeAuthor, deleted: OrganizationDe
 async def _lock(work: Work, organization: Organization) -> None:
     """Take the locks in the order of everyone else: hosts first, then the organization."""
     await store.lock_all_of(work.db, organization.id)
-    await organizations.lock_for_deletion(work, organization.id)
+    await organizations.lock_organization_for_deletion(work, organization.id)
 
 
 @recorded_together

@@ -19,11 +19,11 @@ from openslot.platform.core.work import Work, recorded_together
 @recorded_together
 async def leave_team(work: Work, team: Team, user: User) -> list[UUID]:
     """Remove somebody from a team: their upcoming bookings go to others or are cancelled and named."""
-    await teams.lock_for_change(work, team, [user.id])
-    await teams.get_member(work, team, user.id)
+    await teams.lock_team_for_change(work, team, [user.id])
+    await teams.get_team_member(work, team, user.id)
     reason = LEFT.fill(host=user.name, organization=team.name)
     released = await handovers.leave_teams(work, user, [team.id], reason=reason)
-    await teams.remove_member(work, team, user.id)
+    await teams.remove_team_member(work, team, user.id)
     return list(released.cancelled)
 
 
@@ -51,7 +51,7 @@ async def leave_organization(work: Work, organization: Organization, user: User)
     """
     cancelled = await _release(work, organization, user)
     for team in await store.list_teams_of_member(work.db, organization.id, user.id):
-        await teams.remove_member(work, team, user.id)
+        await teams.remove_team_member(work, team, user.id)
     return cancelled
 
 
@@ -78,7 +78,7 @@ async def hand_over(work: Work, organization_id: UUID, user: User) -> None:
         event_type = await event_types.get_any_event_type(work, event_type_id)
         successor = await store.find_successor(work.db, team_id, leaver_id=user.id)
         if successor is None:
-            await event_types.set_active(work, event_type, active=False)
+            await event_types.set_event_type_active(work, event_type, active=False)
             continue
         team = await teams.get_team(work, organization_id, team_id)
         await take_over(work, team, event_type, await accounts.get_user(work, successor))
@@ -100,11 +100,11 @@ async def take_over(work: Work, team: Team, event_type: EventType, owner: User) 
 @recorded_together
 async def delete_team(work: Work, team: Team) -> list[UUID]:
     """Delete a team: upcoming bookings of its event types are cancelled and named, and these are archived."""
-    await teams.lock_for_change(work, team)
+    await teams.lock_team_for_change(work, team)
     cancelled = []
     for event_type in await hosting.list_team_event_types(work, team):
         reason = UNAVAILABLE.fill(host=team.name)
         cancelled += await handovers.cancel_of_event_type(work, event_type.id, reason=reason)
-        await event_types.set_active(work, event_type, active=False)
-    await teams.delete_team(work, team)
+        await event_types.set_event_type_active(work, event_type, active=False)
+    await teams.delete_emptied_team(work, team)
     return cancelled

@@ -59,7 +59,7 @@ async def get_team_event_type(work: Work, team: Team, event_type_id: UUID) -> Ev
 
 async def list_team_event_types(work: Work, team: Team) -> list[EventType]:
     """List the event types of a team by slug."""
-    return await event_types.list_of_team(work, team.id)
+    return await event_types.list_event_types_of_team(work, team.id)
 
 
 async def list_public(work: Work, team: Team) -> list[EventType]:
@@ -142,7 +142,7 @@ async def take_over(work: Work, team: Team, event_type: EventType, owner: User) 
     """Make an active member the owner of an event type; its bookings follow by `people.take_over`."""
     await _check_owner(work, team, owner)
     schedule, *_ = await schedules.list_schedules(work, owner)
-    taken = await event_types.change_owner(work, event_type, schedule)
+    taken = await event_types.change_event_type_owner(work, event_type, schedule)
     await work.record(EventTypeTakenOver(event_type_id=taken.id, team_id=team.id, owner_id=owner.id))
     return taken
 

@@ -44,7 +44,7 @@ class Simulated(Struct, frozen=True, kw_only=True):
     would_have_had: int
 
 
-async def replay(work: Work, team_id: UUID) -> LedgerReplay:
+async def replay_choices(work: Work, team_id: UUID) -> LedgerReplay:
     """Make every choice of a team's event types again, from what was stored with it, and sum up every credit."""
     choices = await ledger_store.list_choices(work.db, team_id)
     entries = await ledger_store.list_entries(work.db, team_id)
@@ -60,25 +60,25 @@ async def replay(work: Work, team_id: UUID) -> LedgerReplay:
 
 async def list_shares(work: Work, event_type_id: UUID) -> list[MemberShare]:
     """List who can host an event type at this moment, with their credit and how many of its bookings they had."""
-    return await ledger_store.list_shares(work.db, event_type_id)
+    return await ledger_store.list_member_shares(work.db, event_type_id)
 
 
 async def list_last_choices(work: Work, event_type_id: UUID, reader: User, *, limit: int) -> list[LastChoice]:
     """List the last choices of hosts for an event type, the newest first."""
-    return await ledger_store.list_last_choices(work.db, event_type_id, reader_id=reader.id, now=work.now, limit=limit)
+    return await ledger_store.list_choices_made(work.db, event_type_id, reader_id=reader.id, now=work.now, limit=limit)
 
 
-async def count_had(work: Work, team_id: UUID) -> Mapping[tuple[UUID, UUID], int]:
+async def count_had_bookings(work: Work, team_id: UUID) -> Mapping[tuple[UUID, UUID], int]:
     """Count the bookings of each member of each group of a team that count."""
-    return await ledger_store.count_had(work.db, team_id)
+    return await ledger_store.count_bookings_had(work.db, team_id)
 
 
-async def list_last(work: Work, team_id: UUID, *, limit: int) -> list[LedgerEntry]:
+async def list_last_entries(work: Work, team_id: UUID, *, limit: int) -> list[LedgerEntry]:
     """List the last changes of credits of a team, newest first."""
     return await ledger_store.list_entries(work.db, team_id, newest=limit)
 
 
-async def simulate_team(
+async def simulate_weights(
     work: Work, team_id: UUID, *, weights: Mapping[UUID, int], since: datetime
 ) -> dict[UUID, Simulated]:
     """Return for each member of a team's groups how many bookings they would have had with other weights."""

@@ -32,12 +32,12 @@ KINDS = {
     SEND: EffectKind.MAIL,
     REMIND: EffectKind.REMINDER,
     FOLLOW_UP: EffectKind.MAIL_FOLLOW_UP,
-    reminders.REMIND: EffectKind.MESSAGE,
-    reminders.FOLLOW_UP: EffectKind.FOLLOW_UP,
+    reminders.REMIND_BY_MESSAGE: EffectKind.MESSAGE,
+    reminders.FOLLOW_UP_BY_MESSAGE: EffectKind.FOLLOW_UP,
     DELIVER: EffectKind.WEBHOOK,
     WRITE: EffectKind.CALENDAR,
     MAKE_LINK: EffectKind.CONFERENCE,
-    crm.WRITE: EffectKind.CRM,
+    crm.WRITE_CRM: EffectKind.CRM,
     "payments.refund": EffectKind.REFUND,
     HAND_OUT: EffectKind.WAIT_LIST,
     "agents.tell_chat": EffectKind.TEAM_CHAT,
@@ -78,8 +78,10 @@ f.id, f.no, f.event_id, v.type as event_type, f.reaction, coalesce(f.target, f.p
 f.state, f.attempts, f.next_try_at, f.finished_at, f.last_error"""
 # Reminders belong to no event: their keys begin with the booking's id. In every collation, what follows it comes before
 # a letter.
-OF_MESSAGES = f"f.reaction in ('{reminders.REMIND}', '{reminders.FOLLOW_UP}')"
-PLANNED = f"f.reaction in ('{REMIND}', '{FOLLOW_UP}', '{reminders.REMIND}', '{reminders.FOLLOW_UP}')"
+OF_MESSAGES = f"f.reaction in ('{reminders.REMIND_BY_MESSAGE}', '{reminders.FOLLOW_UP_BY_MESSAGE}')"
+PLANNED = (
+    f"f.reaction in ('{REMIND}', '{FOLLOW_UP}', '{reminders.REMIND_BY_MESSAGE}', '{reminders.FOLLOW_UP_BY_MESSAGE}')"
+)
 OF_KEY = """
 f.key >= {id}::text and f.key < {id}::text || 'z' and starts_with(f.key, {id}::text || ':')"""
 REMINDERS = f"{PLANNED} and f.state in ('queued', 'running', 'dead') and {OF_KEY}"

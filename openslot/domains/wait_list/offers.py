@@ -94,7 +94,7 @@ def _asked(each: Waiting) -> tuple[object, ...]:
 async def _list_around(work: Work, each: Waiting) -> Slots:
     """List what is open around a day, read once for whoever waits for it, in all time zones."""
     day, one = each.entry.day, timedelta(days=1)
-    _, slots, _ = await availability.list_open(work, each.which, timezone="UTC", first=day - one, last=day + one)
+    _, slots, _ = await availability.list_open_slots(work, each.which, timezone="UTC", first=day - one, last=day + one)
     return slots
 
 
@@ -103,7 +103,7 @@ async def _offer(work: Work, starts_at: datetime, each: Waiting) -> bool:
     if planned is None:
         return False
     kept_until, told_until = planned
-    claimed = await claims.offer(work, each.which, starts_at, expires_at=kept_until)
+    claimed = await claims.offer_slot(work, each.which, starts_at, expires_at=kept_until)
     offer = Offer(
         id=new_id(),
         entry_id=each.entry.id,
@@ -154,7 +154,7 @@ async def _still_stands(work: Work, offer: Offer, each: Waiting) -> bool:
     # How long the meeting is was decided when it was offered.
     which = ByBooking(event_type.id, each.entry.minutes)
     try:
-        explained = await availability.explain(work, which, offer.starts_at, without=offer.hold_id)
+        explained = await availability.explain_start(work, which, offer.starts_at, without=offer.hold_id)
     except EventTypeNotFound:
         # The host's account is disabled.
         return False
@@ -164,7 +164,7 @@ async def _still_stands(work: Work, offer: Offer, each: Waiting) -> bool:
 async def end(work: Work, offer: Offer, entry: WaitListEntry, state: OfferState) -> None:
     """End an offer without a booking, and free its time."""
     if offer.claim_id is not None:
-        claims.free_offer(work, offer.claim_id, offer.seat_id)
+        claims.free_offered_slot(work, offer.claim_id, offer.seat_id)
     work.stage(store.end_offer(offer.id, state, now=work.now))
     await work.record(
         WaitListOfferEnded(

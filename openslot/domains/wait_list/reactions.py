@@ -153,7 +153,7 @@ async def tidy(work: Work) -> str:
     async def erase_claims(limit: int) -> int:
         async with work.runtime.transaction(SYSTEM) as own:
             gone = await store.take_ended_claims(own.db, before=asked_before, limit=limit)
-            await claims.erase_freed(own, [claim for claim, _ in gone], [seat for _, seat in gone if seat])
+            await claims.erase_freed_time(own, [claim for claim, _ in gone], [seat for _, seat in gone if seat])
         return len(gone)
 
     await repeat(erase_claims)

@@ -74,7 +74,7 @@ async def _record_limited(runtime: Runtime, entry: AgentEntry, request_id: str) 
         error_code=rpc.RATE_LIMITED,
         request_id=request_id,
     )
-    await audit.keep(runtime, record)
+    await audit.keep_record(runtime, record)
 
 
 SERVER = ToolServer(

@@ -98,6 +98,6 @@ def about(kind: str, argument: str) -> FindTarget:
 USER = about("user", "user_id")
 
 
-async def get_user(work: Work, user_id: UUID) -> User:
+async def get_named_user(work: Work, user_id: UUID) -> User:
     with naming("userId"):
         return await accounts.get_user(work, user_id)

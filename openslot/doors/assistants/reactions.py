@@ -83,14 +83,14 @@ async def ask_by_mail(work: Work, effect: Effect) -> Outcome:
 
 async def expire_approvals(work: Work) -> str:
     """Close requests of assistants that their users have not decided within a day, and erase their arguments."""
-    expired = await repeat(lambda limit: call_store.expire(work.db, now=work.now, limit=limit))
+    expired = await repeat(lambda limit: call_store.expire_call_approvals(work.db, now=work.now, limit=limit))
     return f"{expired} requests expired"
 
 
 async def tidy_calls(work: Work) -> str:
     """Erase results of approved calls after a day, and remove old requests and entries of the log of assistants."""
     before = work.now - RESULTS_KEPT
-    erased = await repeat(lambda limit: call_store.erase_results(work.db, before=before, limit=limit))
+    erased = await repeat(lambda limit: call_store.erase_call_results(work.db, before=before, limit=limit))
     old = work.now - APPROVALS_KEPT
     requests = await delete_old(work.db, "assistant_approvals", "created_at", before=old)
     calls = await delete_old(work.db, "assistant_calls", "at", before=work.now - activity.CALLS_KEPT, key="no")

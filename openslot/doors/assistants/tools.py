@@ -89,7 +89,7 @@ async def list_bookings(
 async def get_booking(work: Work, *, call: AssistantEntry, booking_id: BookingId) -> HostBooking:
     """Get one of the user's bookings with its event type, its invitee and the answers to questions."""
     with naming("bookingId"):
-        entry, _ = await bookings.get_with_emails(work, BookingRef(booking_id, call.user.id))
+        entry, _ = await bookings.get_booking_with_emails(work, BookingRef(booking_id, call.user.id))
     return show_booking(entry, scopes=call.scopes)
 
 
@@ -121,7 +121,7 @@ async def get_availability(
     """
     which = BySlug(call.user.id, event_type, duration_minutes)
     with naming("eventType"):
-        found, slots, zone = await availability.list_open(
+        found, slots, zone = await availability.list_open_slots(
             work, which, timezone=timezone, first=start_date, last=end_date
         )
     return WrittenOpenTimes(
@@ -142,7 +142,9 @@ async def explain_time(
 ) -> ExplainedTime:
     """Explain why a time of one of the user's event types can be booked or not, and what would open it."""
     with naming("eventType"):
-        explained = await availability.explain(work, BySlug(call.user.id, event_type, duration_minutes), start_time)
+        explained = await availability.explain_start(
+            work, BySlug(call.user.id, event_type, duration_minutes), start_time
+        )
     return show_explained(explained)
 
 

@@ -139,7 +139,7 @@ async def mark_no_show(
 
 
 async def _show(work: Work, call: AssistantEntry, ref: BookingRef) -> HostBooking:
-    entry, _ = await bookings.get_with_emails(work, ref)
+    entry, _ = await bookings.get_booking_with_emails(work, ref)
     return show_booking(entry, scopes=call.scopes)
 
 
@@ -190,13 +190,13 @@ async def create_link(work: Work, *, call: AssistantEntry, arguments: NewLink) -
     It opens a private event type, too. Give its url only to those whom the user wants to invite.
     """
     with naming("eventType"):
-        found = await event_types.get_by_slug(work, call.user, arguments.event_type)
-    event_type, made = await links.create_link(
+        found = await event_types.get_event_type_by_slug(work, call.user, arguments.event_type)
+    event_type, made = await links.create_booking_link(
         work, call.user, found.id, uses=arguments.uses, ends_at=arguments.ends_at, note=arguments.note
     )
     return SharedLink(
         id=str(made.link.id),
-        url=links.find_url(work.runtime, call.user, event_type, made),
+        url=links.find_link_url(work.runtime, call.user, event_type, made),
         event_type=embed_event_type(event_type),
         uses=made.link.uses,
         ends_at=iso(made.link.ends_at) if made.link.ends_at else None,
@@ -224,7 +224,7 @@ async def update_contact(
     with naming("contactId"):
         with inside("changes"):
             await contacts.change_contact(work, call.user, contact_id, changes)
-        known = await contacts.get_with_meetings(work, call.user, contact_id)
+        known = await contacts.get_contact_with_meetings(work, call.user, contact_id)
     return show_contact(CountedContact(known.contact, known.meeting_count))
 
 

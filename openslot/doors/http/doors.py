@@ -204,7 +204,7 @@ async def _take_many(runtime: Runtime, requests: Sequence[tuple[RateLimit, str]]
     verdicts: dict[int, LimitVerdict] = {}
     for max_ in {limit.max_ for limit, _ in requests}:
         buckets = {n: f"{limit.name}:{address}" for n, (limit, address) in enumerate(requests) if limit.max_ == max_}
-        taken = await limits.take_many(runtime.pool, list(buckets.values()), max_)
+        taken = await limits.take_from_buckets(runtime.pool, list(buckets.values()), max_)
         verdicts.update(zip(buckets, taken, strict=True))
     return [verdicts[place] for place in range(len(requests))]
 

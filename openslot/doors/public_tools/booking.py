@@ -141,13 +141,13 @@ async def find_host(work: Work, *, page: PageAddress) -> HostOffers:
             found = await follow(
                 work,
                 address.username,
-                lambda name: availability.get_offer(work, ByPage(name, address.slug, address.token)),
+                lambda name: availability.get_slot_context(work, ByPage(name, address.slug, address.token)),
             )
             host = QuotedHost(name=quote(found.host_name), username=found.host_username, timezone=found.host_zone)
             event_type = found.inputs.event_type
             page_url = f"{base}/{found.host_username}/{event_type.slug}"
             return HostOffers(host=host, event_types=[show_event_type(event_type)], page_url=page_url)
-        shown = await follow(work, address.username, partial(event_types.get_host_page, work))
+        shown = await follow(work, address.username, partial(event_types.get_page_of_host, work))
     return HostOffers(
         host=QuotedHost(
             name=quote(shown.name), username=shown.username, timezone=shown.zone, welcome=quote_some(shown.welcome)
@@ -197,7 +197,7 @@ async def list_times(
     work: Work, which: EventTypeRef, timezone: str, days: tuple[date | None, date | None], without: UUID | None = None
 ) -> WrittenTimes:
     first, last = days
-    _, slots, zone = await availability.list_open(
+    _, slots, zone = await availability.list_open_slots(
         work, which, timezone=timezone, first=first, last=last, without=without
     )
     shown, rest = slots.starts[:MAX_TIMES], slots.starts[MAX_TIMES : MAX_TIMES + 1]
@@ -227,7 +227,7 @@ async def hold_time(
     """
     which = ById(_read_id(event_type_id, "eventTypeId", EventTypeNotFound), token, duration_minutes)
     with naming("eventTypeId"):
-        held = await claims.hold(work, which, start_time, holder=call.address)
+        held = await claims.hold_slot(work, which, start_time, holder=call.address)
     return HeldTime(hold_id=str(held.id), expires_at=iso(held.expires_at))
 
 
@@ -236,7 +236,7 @@ async def release_hold(work: Work, *, hold_id: Id) -> Success:
     """Give a held time back before its ten minutes are over, because the person has chosen another one."""
     held = _read_id(hold_id, "holdId", HoldNotFound)
     with naming("holdId"):
-        await claims.drop_hold(work, held)
+        await claims.drop_slot_hold(work, held)
     return Success()
 
 
@@ -311,7 +311,7 @@ async def _book_once(
 
 
 async def _book(work: Work, wanted: BookingWanted) -> CreatedPublicBooking:
-    booking = await payments.book(work, wanted)
+    booking = await payments.book_with_payment(work, wanted)
     url = manage_url(work.runtime, booking.id)
     return show_created(
         booking, manage_url=url, payment_url=msgspec.UNSET, no_messages_to=msgspec.UNSET, series=msgspec.UNSET

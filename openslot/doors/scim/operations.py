@@ -32,7 +32,7 @@ from openslot.platform.jobs.batches import delete_old
 ResourceChange = Callable[[resources.Resource], resources.Resource]
 
 
-async def get_user(work: Work, user_id: UUID) -> Row:
+async def get_scim_user(work: Work, user_id: UUID) -> Row:
     row = await store.find_shown(work.db, _organization_id(work), user_id)
     if row is None:
         raise MemberNotFound
@@ -72,7 +72,7 @@ async def create_user(work: Work, body: Mapping[str, Any]) -> Row:
     except MemberAlreadyExists:
         raise NotUnique(f"{email} is already a user of this organization") from None
     await _begin(work, organization, member_id, is_active=said_active, is_new=is_new)
-    return await get_user(work, member_id)
+    return await get_scim_user(work, member_id)
 
 
 async def replace_user(work: Work, user_id: UUID, body: Mapping[str, Any], *, if_match: str | None) -> Row:
@@ -109,7 +109,7 @@ async def _change(work: Work, user_id: UUID, change: ResourceChange, *, if_match
         await members.describe_member(work, member, profile=profile, said_active=said_active)
         await _reach_account(work, organization, member, current, wanted)
         await _set_active(work, organization, member, said_active)
-    return await get_user(work, user_id)
+    return await get_scim_user(work, user_id)
 
 
 async def _set_active(work: Work, organization: Organization, member: Member, said_active: bool | None) -> None:
@@ -128,7 +128,7 @@ async def _reach_account(
         return
     name = resources.find_new_name(current, wanted)
     if name is not None and name != member.user.name:
-        await accounts.rename(work, member.user, name)
+        await accounts.rename_user(work, member.user, name)
     email = resources.get_email(wanted)
     if fold_ascii(email) in {fold_ascii(member.user.email), fold_ascii(resources.get_email(current))}:
         return
@@ -163,7 +163,7 @@ async def _welcome(work: Work, wanted: resources.Resource, email: str) -> User:
     zone = find_zone(wanted.get("timezone", ""))
     new = UserWanted(email=email, name=resources.get_name(wanted), zone=str(zone) if zone else "UTC")
     try:
-        return await people.welcome(work, new)
+        return await people.welcome_user(work, new)
     except EmailAlreadyExists:
         # Another transaction has opened the account since the look-up.
         raise NotUnique(f"Another account has the address {email}") from None

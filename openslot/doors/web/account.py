@@ -58,7 +58,7 @@ async def show_account(work: Work, user: User, form: Form[Any] = Form()) -> Resp
 
 
 @post("/account/password", transaction="none", shows=show_account, own_status=True)
-async def change_password(request: Request, work: Work, user: User, form: Form[PasswordForm]) -> Response:
+async def change_own_password(request: Request, work: Work, user: User, form: Form[PasswordForm]) -> Response:
     """Replace the password; every other device is signed out."""
     sent = form.get()
     signed_in = await access.change_password(
@@ -81,9 +81,9 @@ async def _show_account(work: Work, user: User, form: Form[Any], *, new_key: tup
         keys=keys,
         assistants=await assistants.list_assistants(work, user),
         scope_names=SCOPES,
-        tool_server=assistants.resource_of(work.runtime.settings),
+        tool_server=assistants.resource_of_tools(work.runtime.settings),
         expiries=EXPIRIES,
-        needs_code=await two_factor.is_on(work, user),
+        needs_code=await two_factor.has_two_factor(work, user),
         new_key=new_key,
         first_request=curl(work, user, "/me", key=new_key[1]) if new_key else None,
     )
@@ -117,7 +117,7 @@ async def show_change_of_address(work: Work, user: User, form: Form[ChangeAddres
         await check_own_address(work, user)
     except EmailManagedByOrganization as refusal:
         return page("account_email_managed.html", user, here=HERE, obstacle=refusal.sentence)
-    state = await two_factor.get_state(work, user)
+    state = await two_factor.get_two_factor_state(work, user)
     waiting = await address_changes.find_own_change(work, user)
     return page(
         "account_email.html",
@@ -224,19 +224,19 @@ async def ask_to_disconnect(work: Work, user: User, grant_id: UUID) -> Response:
 
 @post("/account/assistants/{grant_id}/disconnect")
 async def disconnect_assistant(work: Work, user: User, grant_id: UUID) -> Response:
-    await assistants.disconnect(work, user, grant_id)
+    await assistants.end_assistant_grant(work, user, grant_id)
     return redirect("/account?done=disconnected")
 
 
 @get("/unsubscribe/{token}")
 async def show_unsubscribe(work: Work, token: str) -> Response:
     """Ask whether to unsubscribe; looking at the page changes nothing, because programs follow links too."""
-    _, is_done = await emails.get_recipient(work, token)
+    _, is_done = await emails.get_email_recipient(work, token)
     return page("unsubscribe.html", None, token=token, is_done=is_done)
 
 
 @post("/unsubscribe/{token}")
-async def unsubscribe(work: Work, token: str) -> Response:
+async def stop_marketing_mail(work: Work, token: str) -> Response:
     """Unsubscribe at once, whatever the form says: RFC 8058 needs no cookie and no second step."""
-    await emails.unsubscribe(work, token)
+    await emails.unsubscribe_recipient(work, token)
     return page("unsubscribe.html", None, token=token, is_done=True)

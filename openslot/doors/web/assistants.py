@@ -170,7 +170,7 @@ def _show(value: object) -> str:
 @post("/account/approvals/{approval_id}/approve", shows=show_approval, at={Conflict: "form"}, own_status=True)
 async def approve_call(work: Work, user: User, approval_id: UUID) -> Response:
     """Carry out what an assistant wants to do."""
-    is_done = await calls.approve(work, user, approval_id)
+    is_done = await calls.approve_waiting_call(work, user, approval_id)
     return redirect(f"{APPROVALS}?done={'approved' if is_done else 'refused'}")
 
 

@@ -63,13 +63,13 @@ async def show_plan(request: Request, work: Work, user: User, form: Form[Any] = 
 @post("/account/plan/checkout", transaction="none", shows=show_plan)
 async def subscribe(work: Work, user: User, form: Form[SubscribeForm]) -> Response:
     """Open a checkout; the page shows the way there, because a form must not lead to another site."""
-    await subscriptions.subscribe(work.runtime, PlanOwner(user=user), form.get().plan)
+    await subscriptions.subscribe_to_plan(work.runtime, PlanOwner(user=user), form.get().plan)
     return redirect(f"{ACCOUNT}?done=checkout")
 
 
 @get("/account/plan/billing")
 async def open_billing(work: Work, user: User) -> Response:
-    return redirect(await subscriptions.open_portal(work.runtime, PlanOwner(user=user)))
+    return redirect(await subscriptions.open_plan_portal(work.runtime, PlanOwner(user=user)))
 
 
 @get("/account/plan/return")
@@ -80,7 +80,7 @@ async def return_to_plan(work: Work, user: User) -> Response:
 
 @get("/organization/plan")
 async def show_organization_plan(request: Exchange, work: Work, user: User, form: Form[Any] = Form()) -> Response:
-    own = current.get_administered(request)
+    own = current.get_administered_membership(request)
     organization = await organizations.get_organization_by_id(work, own.organization_id)
     shown = await _read(request, work, PlanOwner(user=user, organization_id=own.organization_id))
     counts = words.PLANS[running(organization.plan, organization.plan_until, now=work.now)]
@@ -98,13 +98,13 @@ async def show_organization_plan(request: Exchange, work: Work, user: User, form
 
 @post("/organization/plan/checkout", transaction="none", shows=show_organization_plan)
 async def subscribe_organization(request: Exchange, work: Work, user: User, form: Form[SubscribeForm]) -> Response:
-    await subscriptions.subscribe(work.runtime, _administered(request, user), form.get().plan)
+    await subscriptions.subscribe_to_plan(work.runtime, _administered(request, user), form.get().plan)
     return redirect(f"{ORGANIZATION}?done=checkout")
 
 
 @get("/organization/plan/billing")
 async def open_organization_billing(request: Exchange, work: Work, user: User) -> Response:
-    return redirect(await subscriptions.open_portal(work.runtime, _administered(request, user)))
+    return redirect(await subscriptions.open_plan_portal(work.runtime, _administered(request, user)))
 
 
 @get("/organization/plan/return")
@@ -113,24 +113,24 @@ async def return_to_organization_plan(request: Exchange, work: Work, user: User)
 
 
 def _administered(request: Exchange, user: User) -> PlanOwner:
-    return PlanOwner(user=user, organization_id=current.get_administered(request).organization_id)
+    return PlanOwner(user=user, organization_id=current.get_administered_membership(request).organization_id)
 
 
 async def _return(work: Work, owner: PlanOwner) -> Response:
-    if not await subscriptions.read_owner(work.runtime, owner.id):
+    if not await subscriptions.read_subscription_of(work.runtime, owner.id):
         return redirect(f"{owner.path}?done=later")
-    found = await subscriptions.find(work, owner.id)
-    is_paid = found is not None and found.status in subscription_rules.PAID
+    found = await subscriptions.find_subscriber(work, owner.id)
+    is_paid = found is not None and found.status in subscription_rules.PAID_STATUSES
     return redirect(f"{owner.path}?done=active" if is_paid else owner.path)
 
 
 async def _read(request: Request, work: Work, owner: PlanOwner) -> dict[str, Any]:
     """Read what the pages of users and organizations have in common."""
-    mode = subscriptions.find_mode(work.runtime.settings)
+    mode = subscriptions.find_plan_mode(work.runtime.settings)
     if mode is None:
         raise NotFound
-    found = await subscriptions.find(work, owner.id)
-    is_decided = await subscriptions.is_decided(work, owner)
+    found = await subscriptions.find_subscriber(work, owner.id)
+    is_decided = await subscriptions.is_plan_decided(work, owner)
     is_open = _has_open_checkout(work, found)
     return {
         "path": owner.path,
@@ -159,7 +159,7 @@ def describe(subscriber: Subscriber, *, zone: str) -> tuple[Text, str] | None:
     if subscriber.status is SubscriptionStatus.PAST_DUE and subscriber.grace_until is not None:
         until = words.day(subscriber.grace_until, zone)
         return Text("The last payment failed. The plan lasts until %(day)s unless it is paid.", day=until), "warn"
-    if subscriber.status not in subscription_rules.PAID:
+    if subscriber.status not in subscription_rules.PAID_STATUSES:
         return Text("The subscription is not paid, so its plan is off. Pay under “Manage billing”."), "bad"
     if subscriber.ends_at is not None:
         return Text("The subscription ends on %(day)s.", day=words.day(subscriber.ends_at, zone)), "warn"
@@ -169,7 +169,7 @@ def describe(subscriber: Subscriber, *, zone: str) -> tuple[Text, str] | None:
 
 
 async def _list_offers(work: Work) -> list[OfferedPlan]:
-    prices = {id_: show_price(each) for id_, each in (await subscriptions.list_prices(work)).items()}
+    prices = {id_: show_price(each) for id_, each in (await subscriptions.list_plan_prices(work)).items()}
     return [
         OfferedPlan(
             plan=plan,
@@ -177,7 +177,7 @@ async def _list_offers(work: Work) -> list[OfferedPlan]:
             gives=GIVES[plan],
             price=prices.get(price_id),
         )
-        for plan, price_id in subscriptions.find_prices(work.runtime.settings).by_plan.items()
+        for plan, price_id in subscriptions.find_plan_prices(work.runtime.settings).by_plan.items()
     ]
 
 

@@ -50,7 +50,7 @@ async def end_access(work: Work, user: User, form: Form[AccessForm]) -> Response
     sent, found = form.get(), await _list_access(work, user)
     for grant in found.assistants:
         if str(grant.id) in sent.assistant:
-            await assistants.disconnect(work, user, grant.id)
+            await assistants.end_assistant_grant(work, user, grant.id)
     for key in found.keys:
         if str(key.id) in sent.key:
             await access.revoke_credential(work, CredentialKind.API_KEY, user.id, key.id)

@@ -102,7 +102,7 @@ async def show_reset(work: Work, token: str, form: Form[ResetForm] = Form()) -> 
 
 
 @post("/password/reset/{token}", transaction="none", shows=show_reset)
-async def reset_password(request: Request, work: Work, token: str, form: Form[ResetForm]) -> Response:
+async def save_new_password(request: Request, work: Work, token: str, form: Form[ResetForm]) -> Response:
     """Replace the password and sign out everywhere; the user signs in with the new one."""
     await count_form(work, request)
     try:

@@ -155,7 +155,7 @@ async def begin_oidc(request: Request, work: Work, user: User | None) -> Respons
         return redirect(wanted)
     await check_rate(work, request)
     try:
-        url, kept = await oidc.begin(work, wanted=wanted)
+        url, kept = await oidc.begin_identity_check(work, wanted=wanted)
     except Unavailable as refusal:
         return _refuse(work, refusal, user)
     return redirect(url, attempt_cookie(work, kept))
@@ -168,11 +168,11 @@ async def finish_oidc(request: Request, work: Work, user: User | None) -> Respon
     answer = AuthorizationResponse(**{name: request.query.get(name, "") for name in ("code", "state", "error")})
     kept = cookies.read_cookie(request, work.runtime.settings, ATTEMPT_COOKIE)
     try:
-        attempt, identity = await oidc.prove(work, answer, cookie=kept)
+        attempt, identity = await oidc.prove_identity(work, answer, cookie=kept)
         if attempt.connects is not None:
-            await oidc.connect(work, attempt, identity, user)
+            await oidc.connect_identity(work, attempt, identity, user)
             return redirect(f"{SECURITY_PAGE}?done=connected", cookies.delete_cookie(work, ATTEMPT_COOKIE))
-        result = await oidc.sign_in(
+        result = await oidc.sign_in_by_identity(
             work, attempt, identity, locale=locale_of(request).language.tag, user_agent=cookies.browser_of(request)
         )
     except (Forbidden, Conflict, Unavailable) as refusal:

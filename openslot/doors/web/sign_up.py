@@ -73,7 +73,7 @@ async def sign_up(request: Request, work: Work, user: User | None, form: Form[Si
     await count_form(work, request)
     sent, browser = form.get(), new_token()
     wanted = UserWanted(email=sent.email, name=sent.name, zone=sent.timezone, locale=sent.language)
-    await people.sign_up(work, wanted, password=sent.password, browser=browser)
+    await people.begin_sign_up(work, wanted, password=sent.password, browser=browser)
     return redirect("/signup?done=sent", write_cookie(work, SIGN_UP_COOKIE, browser, lasts=SIGN_UP_LASTS))
 
 
@@ -95,7 +95,7 @@ async def verify(request: Request, work: Work, token: str, form: Form[VerifyForm
     """Open the account, sign its owner in, and show the first page."""
     await count_form(work, request)
     try:
-        result = await people.verify(
+        result = await people.verify_sign_up(
             work,
             token,
             browser=read_cookie(request, work.runtime.settings, SIGN_UP_COOKIE),
@@ -131,7 +131,9 @@ async def set_up(request: Request, work: Work, form: Form[SetupForm]) -> Respons
     await access.check_setup_link(work, token)
     sent = form.get()
     wanted = UserWanted(email=sent.email, name=sent.name, zone=sent.timezone, locale=locale_of(request).language.tag)
-    result = await people.set_up(work, token, wanted, password=sent.password, user_agent=browser_of(request))
+    result = await people.set_up_installation(
+        work, token, wanted, password=sent.password, user_agent=browser_of(request)
+    )
     return respond_signed_in(work, result, FIRST_PAGE)
 
 
@@ -152,7 +154,7 @@ async def accept_invitation(request: Request, work: Work, token: str, form: Form
     invitation = await get_invitation(work, token)
     if invitation.has_password:
         async with work.transaction():
-            await people.accept_invitation(work, invitation, password_hash=None)
+            await people.use_accepted_invitation(work, invitation, password_hash=None)
         return redirect("/login")
     password = form["password"]
     if not password:
@@ -160,6 +162,6 @@ async def accept_invitation(request: Request, work: Work, token: str, form: Form
     check_password(password)
     password_hash = await hash_password(password, STRANGERS)
     async with work.transaction():
-        await people.accept_invitation(work, invitation, password_hash=password_hash)
+        await people.use_accepted_invitation(work, invitation, password_hash=password_hash)
         result = await access.let_in(work, invitation.user, password_hash=password_hash, user_agent=browser_of(request))
     return respond_signed_in(work, result, HOME)

@@ -55,7 +55,7 @@ def _check(work: Work, connection: MessagingConnection, notice: NoticeRead) -> N
     if isinstance(notice, InboundMessage):
         inbound.check_receiver(connection, notice)
     elif isinstance(notice, CallNotice):
-        calls.check_call(work, connection, notice)
+        calls.check_call_notice(work, connection, notice)
 
 
 async def _keep(work: Work, connection: MessagingConnection, notice: NoticeRead) -> None:

@@ -57,7 +57,7 @@ def read_options(connection: CrmConnection) -> HubSpotOptions:
 
 async def list_properties(work: Work, connection: CrmConnection) -> list[Property]:
     """Ask the portal for the properties of contacts that take text; no transaction may be open."""
-    async with crm.opened(work.runtime, connection) as opened:
+    async with crm.opened_crm(work.runtime, connection) as opened:
         if not isinstance(opened, HubSpot):
             raise CrmNotFound
         return await opened.list_properties()
@@ -67,7 +67,7 @@ def describe_unread(fault: CrmFault) -> Text:
     return UNREAD.fill(reason=recall(describe_fault(fault)))
 
 
-async def choose(
+async def choose_properties(
     work: Work, owner: User, connection: CrmConnection, options: HubSpotOptions, places: Mapping[str, str]
 ) -> None:
     """Keep what the owner has chosen if the portal has these properties; `places` are the fields of the answers by key.
@@ -82,7 +82,7 @@ async def choose(
     if faults:
         raise Invalid(details=faults)
     async with work.transaction():
-        await crm.change_options(work, owner, connection.id, msgspec.to_builtins(options))
+        await crm.change_crm_options(work, owner, connection.id, msgspec.to_builtins(options))
 
 
 def list_chosen(options: HubSpotOptions, places: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -110,7 +110,7 @@ async def find_refusals(work: Work, owner: User, connection: CrmConnection, chos
     used = set(chosen)
     by_property: dict[str, str] = {}
     others: list[str] = []
-    for failure in await crm.list_failures(work, owner):
+    for failure in await crm.list_crm_failures(work, owner):
         if failure.connection_id != connection.id:
             continue
         for reason, names in NAMED.findall(failure.reason):

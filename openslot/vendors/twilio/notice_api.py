@@ -60,7 +60,7 @@ async def receive_twilio_call(request: Request, work: Work, connection_id: UUID)
     try:
         told = read_call_notice(form)
         if isinstance(told, CallNotice):
-            calls.check_call(work, connection, told)
+            calls.check_call_notice(work, connection, told)
     except BadNotice as fault:
         raise refuse(connection_id, fault) from None
     async with work.transaction():

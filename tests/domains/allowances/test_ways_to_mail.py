@@ -140,7 +140,7 @@ async def move(work: Work, user: User, _: EventType) -> None:
 
 async def invite(work: Work, user: User, _: EventType) -> None:
     organization = await organizations.add_organization(work.acting_as(OPERATOR), name="Harbor", slug="harbor")
-    invited = await people.welcome(work, UserWanted(email="ana@silva.example", name="Ana"))
+    invited = await people.welcome_user(work, UserWanted(email="ana@silva.example", name="Ana"))
     await invitations.invite_within_limits(work, organization, invited)
 
 
@@ -178,7 +178,7 @@ async def join_wait_list(work: Work, user: User, _: EventType) -> None:
         zone="UTC",
         locale="en",
     )
-    await wait_list.join(work.acting_as(PUBLIC), wanted)
+    await wait_list.join_wait_list(work.acting_as(PUBLIC), wanted)
 
 
 Way = Callable[[Work, User, EventType], Awaitable[None]]

@@ -181,7 +181,7 @@ async def test_a_command_waits_for_the_worker_that_reads_the_calendar(
         await cli("connect", *account, typed=f"{PASSWORD}\n")
         await runtime.pool.execute("update calendars set state = null")
     looks, has_looked, loop = 0, asyncio.Event(), asyncio.get_running_loop()
-    verb = "connect" if command == "connect" else "make_due"
+    verb = "connect_calendar" if command == "connect" else "make_connections_due"
     do, was_read = getattr(operations, verb), store.was_read
 
     async def look(*given: Any, **more: Any) -> bool:
@@ -230,7 +230,7 @@ async def test_a_reading_that_does_not_end_is_told_with_an_exit_code(
     run = partial(asyncio.to_thread, command_line, "calendar")
     if command == "sync":
         assert (await run("connect", *account, typed=f"{PASSWORD}\n")).exit_code == 0
-    verb = "connect" if command == "connect" else "make_due"
+    verb = "connect_calendar" if command == "connect" else "make_connections_due"
     do = getattr(operations, verb)
 
     async def lose_the_lease(work: Any, *given: Any) -> Any:

@@ -40,13 +40,13 @@ from wait_list_entries, generate_series(0, $3 - 1) n where id = $1"""
 def read_days(monkeypatch: pytest.MonkeyPatch) -> list[date]:
     """The days of calendars that are read for those who wait."""
     found: list[date] = []
-    list_open = availability.list_open
+    list_open = availability.list_open_slots
 
     async def note(*arguments: Any, **named: Any) -> Any:
         found.append(named["first"])
         return await list_open(*arguments, **named)
 
-    monkeypatch.setattr(availability, "list_open", note)
+    monkeypatch.setattr(availability, "list_open_slots", note)
     return found
 
 

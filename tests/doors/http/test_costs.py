@@ -16,7 +16,7 @@ from openslot.domains.access.limits import operations as limits
 from openslot.domains.access.models import LimitVerdict
 from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.invitations import operations as invitations
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.profiles import store as profiles
 from openslot.domains.bookings.links import manage_token
@@ -149,7 +149,7 @@ def _first_word(template: str) -> str:
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Note which limits are counted."""
     taken: list[tuple[str, int]] = []
-    take, take_many = limits.take, limits.take_many
+    take, take_many = limits.take_from_bucket, limits.take_from_buckets
 
     async def note(db: Db, bucket: str, limit: int) -> LimitVerdict:
         taken.append((bucket, limit))
@@ -159,8 +159,8 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
         taken.extend((bucket, limit) for bucket in buckets)
         return await take_many(db, buckets, limit)
 
-    monkeypatch.setattr(limits, "take", note)
-    monkeypatch.setattr(limits, "take_many", note_many)
+    monkeypatch.setattr(limits, "take_from_bucket", note)
+    monkeypatch.setattr(limits, "take_from_buckets", note_many)
     return taken
 
 
@@ -176,8 +176,8 @@ async def values(runtime: Runtime) -> dict[str, dict[str, str]]:
     async with runtime.transaction(OPERATOR) as work:
         mara = await accounts.get_user_by_email(work, (await seed(work)).user.email)
         organization = await add_organization(work, name="Pier", slug="pier")
-        await add_member(work, organization, mara)
-        invitation = await invitations.invite(work, organization, mara)
+        await add_organization_member(work, organization, mara)
+        invitation = await invitations.make_invitation(work, organization, mara)
         feed = (await renew_feed(work, mara)).rpartition("/")[2]
         await profiles.save_photo(work.db, mara.id, PHOTO, bytes(100_000), now=work.now)
         await work.db.execute(AGENT_IMAGE, SOME_ID, work.now, bytes(500_000))

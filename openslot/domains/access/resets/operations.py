@@ -112,7 +112,7 @@ async def reset_password(work: Work, token: str, *, new: str) -> User:
     async with work.transaction():
         await reset_store.lock_reset(work.db, fingerprint(token))
         user = await get_reset_user(work, token)
-        await accounts.set_password(work, user, password_hash)
+        await accounts.set_password_hash(work, user, password_hash)
         await reset_store.delete_resets_of(work.db, user.id)
         await store.delete_sessions_of(work.db, user.id)
         await forgive_strangers(work.db, user.email)

@@ -45,7 +45,7 @@ EXPIRE = "claims.expire"
 KindOf = Callable[[EventType], ClaimKind]
 
 
-async def claim(
+async def claim_slot(
     work: Work,
     which: EventTypeRef,
     starts_at: datetime,
@@ -59,7 +59,7 @@ async def claim(
     A slot that the engine would not list is refused. `kind_of` says what the time of an event type is taken for; the
     notice counts from `asked_at`, or from now.
     """
-    locked = await lock(work, which)
+    locked = await lock_time(work, which)
     if locked.is_team:
         return await team_claims.claim(work, which, locked.event_type_id, starts_at, hold_id=hold_id)
     held = await claim_store.find_hold(work.db, hold_id, now=work.now) if hold_id else None
@@ -73,7 +73,7 @@ async def judge_weeks(
     work: Work, which: EventTypeRef, starts_at: datetime, *, weeks: int, hold_id: UUID | None = None
 ) -> Weeks:
     """Lock the host, and find in which of several weeks a time of the schedule's clock can be booked."""
-    locked = await lock(work, which)
+    locked = await lock_time(work, which)
     if locked.is_team:
         return await team_claims.judge_weeks(work, which, locked.event_type_id, starts_at, weeks=weeks, hold_id=hold_id)
     held = await claim_store.find_hold(work.db, hold_id, now=work.now) if hold_id else None
@@ -110,10 +110,10 @@ async def take_weeks(work: Work, weeks: Weeks) -> list[Claimed]:
     return taken
 
 
-async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> Hold:
+async def hold_slot(work: Work, which: ById, starts_at: datetime, *, holder: str) -> Hold:
     """Keep a slot for ten minutes for someone who is filling in a form."""
     await holds.check_address(work, holder)
-    locked = await lock(work, which)
+    locked = await lock_time(work, which)
     if locked.is_team:
         return await team_claims.hold(work, which, starts_at, holder=holder)
     found = await _judge(work, which, starts_at, field="startTime")
@@ -129,7 +129,7 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
     return Hold(id=taken.own_id, expires_at=expires_at)
 
 
-async def drop_hold(work: Work, hold_id: UUID) -> None:
+async def drop_slot_hold(work: Work, hold_id: UUID) -> None:
     """Release a held slot; a hold that has become a booking meanwhile stays a booking."""
     if await claim_store.lock_hold(work.db, hold_id):
         await team_claims.drop_hold(work, hold_id)
@@ -137,26 +137,28 @@ async def drop_hold(work: Work, hold_id: UUID) -> None:
         raise HoldNotFound
 
 
-async def offer(work: Work, which: EventTypeRef, starts_at: datetime, *, expires_at: datetime) -> Claimed:
+async def offer_slot(work: Work, which: EventTypeRef, starts_at: datetime, *, expires_at: datetime) -> Claimed:
     """Stage what keeps an open slot for somebody on the wait list; the caller has locked the host."""
     found = await _judge(work, which, starts_at, field="startTime")
     holder = store.WAIT_LIST if found.inputs.event_type.seats > 1 else None
     return _take(work, found, starts_at, kind=ClaimKind.OFFER, expires_at=expires_at, holder=holder)
 
 
-def free_offer(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
+def free_offered_slot(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
     """Stage what frees an offered slot, unless it was booked; the caller has locked the host."""
     work.stage(*claim_store.free_offer(claim_id, seat_id))
 
 
-async def move(work: Work, claim_id: UUID, seat_id: UUID | None, *, which: ByBooking, starts_at: datetime) -> Claimed:
+async def move_time(
+    work: Work, claim_id: UUID, seat_id: UUID | None, *, which: ByBooking, starts_at: datetime
+) -> Claimed:
     """Stage what gives a claim another slot of the same event type: it holds the old one or the new one, never both.
 
     The caller has locked its host.
     """
     found = await _judge(work, which, starts_at, without=seat_id or claim_id, field="newStartTime")
     session = _find_session(found, starts_at)
-    if session is None and (seat_id is None or await claim_store.sits_alone(work.db, seat_id, now=work.now)):
+    if session is None and (seat_id is None or await claim_store.has_only_seat(work.db, seat_id, now=work.now)):
         work.stage(claim_store.move_claim(claim_id, found.inputs, starts_at))
         return _claimed(found, claim_id, seat_id, starts_at)
     if seat_id is None:
@@ -168,13 +170,13 @@ async def move(work: Work, claim_id: UUID, seat_id: UUID | None, *, which: ByBoo
     return _claimed(found, session_id, seat_id, starts_at, ends_at)
 
 
-def confirm(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
+def confirm_time(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
     """Stage what turns time that waited into a booking's; refused if it was freed meanwhile."""
     kept = claim_store.confirm_claim(claim_id) if seat_id is None else claim_store.confirm_seat(seat_id)
     work.stage(kept)
 
 
-def free(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
+def free_time(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
     """Stage the change that frees a time or a seat; the caller has locked its host."""
     if seat_id is None:
         work.stage(claim_store.free_claim(claim_id))
@@ -182,12 +184,12 @@ def free(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
         work.stage(*claim_store.free_seat(seat_id))
 
 
-def free_all(work: Work, claim_ids: Sequence[UUID]) -> None:
+def free_times(work: Work, claim_ids: Sequence[UUID]) -> None:
     """Stage the change that frees times that no one shares; the caller has locked their host."""
     work.stage(claim_store.free_claims(claim_ids))
 
 
-async def lock(work: Work, which: EventTypeRef) -> Locked:
+async def lock_time(work: Work, which: EventTypeRef) -> Locked:
     """Wait for the lock of the host, or of a team's event type; what is read afterwards includes earlier changes."""
     return require(await claim_store.lock_time_of(work.db, which), EventTypeNotFound)
 
@@ -240,7 +242,7 @@ async def _find(
     if found.host_left_at is not None and found.host_left_at > work.now:
         raise SlotUnavailable
     if found.has_stale:
-        await claim_store.expire(work.db, found.host_no, now=work.now)
+        await claim_store.expire_holds(work.db, found.host_no, now=work.now)
     return found
 
 
@@ -349,7 +351,7 @@ async def _expire_holds_of(runtime: Runtime, host_no: int) -> int:
     async with runtime.transaction(SYSTEM) as work:
         if not await try_lock_host(work.db, host_no):
             return 0
-        return await claim_store.expire(work.db, host_no, now=work.now)
+        return await claim_store.expire_holds(work.db, host_no, now=work.now)
 
 
 async def tidy_claims(work: Work) -> str:
@@ -362,14 +364,14 @@ async def tidy_claims(work: Work) -> str:
     return f"{holds + seats} holds, {sessions} sessions removed"
 
 
-async def erase_freed(work: Work, claim_ids: Sequence[UUID], seat_ids: Sequence[UUID]) -> None:
+async def erase_freed_time(work: Work, claim_ids: Sequence[UUID], seat_ids: Sequence[UUID]) -> None:
     """Delete the time and the seats of bookings that are gone, unless others have it."""
     await claim_store.delete_freed(work.db, claim_ids, seat_ids)
 
 
-async def erase_some(work: Work, host: User, limit: int) -> int:
+async def erase_some_claims(work: Work, host: User, limit: int) -> int:
     """Delete some claims and busy spans of a host whose account is deleted and who has no bookings any more."""
-    return await claim_store.delete_of_host(work.db, host.no, limit)
+    return await claim_store.delete_claims_of_host(work.db, host.no, limit)
 
 
 AVAILABILITY_JOBS = (

@@ -52,7 +52,7 @@ CREDIT_REASONS = {
 }
 
 
-async def begin(work: Work, details: BookingDetails) -> None:
+async def begin_booking_request(work: Work, details: BookingDetails) -> None:
     """Write a booking whose insert and claims are staged, and ask its host, or all hosts of a team."""
     booking = details.booking
     request = BookingRequest(
@@ -62,10 +62,10 @@ async def begin(work: Work, details: BookingDetails) -> None:
         lapses_at=rules.lapses_at(booking, within=timedelta(hours=work.runtime.settings.confirm_within_hours)),
     )
     work.stage(request_store.insert_request(request))
-    await work.record(hosts.tell(work, BookingRequested, details, lapses_at=request.lapses_at))
+    await work.record(hosts.tell_with_hosts(work, BookingRequested, details, lapses_at=request.lapses_at))
 
 
-async def confirm(work: Work, ref: BookingRef) -> Booking:
+async def confirm_booking_request(work: Work, ref: BookingRef) -> Booking:
     """Confirm what an invitee has asked for: from now on it is a booking; confirmed again, it stays as it is.
 
     Of a team the owner may, each of its hosts, and the managers; who answers first decides.
@@ -78,7 +78,7 @@ async def confirm(work: Work, ref: BookingRef) -> Booking:
     return await pending.confirm(work, found.details, payment=None)
 
 
-async def decline(work: Work, ref: BookingRef, *, reason: str | None = None) -> BookingRequest:
+async def decline_booking_request(work: Work, ref: BookingRef, *, reason: str | None = None) -> BookingRequest:
     """Decline what an invitee has asked for and free its time; declined again, it stays as it is."""
     found = await _get_for_answer(work, ref)
     if found.request.state is RequestState.DECLINED and _is_own_answer(work, found):
@@ -88,7 +88,7 @@ async def decline(work: Work, ref: BookingRef, *, reason: str | None = None) -> 
     return await _free(work, found, ended, BookingDeclined, reason=ended.reason)
 
 
-async def withdraw(work: Work, booking_id: UUID) -> BookingRequest:
+async def withdraw_booking_request(work: Work, booking_id: UUID) -> BookingRequest:
     """Withdraw a request on behalf of its invitee and free its time; withdrawn again, it stays as it is."""
     found = require(await _lock(work, BookingRef(booking_id, None)), errors.BookingNotFound)
     if found.request.state is RequestState.WITHDRAWN:
@@ -97,7 +97,7 @@ async def withdraw(work: Work, booking_id: UUID) -> BookingRequest:
     return await _free(work, found, _end(work, found, RequestState.WITHDRAWN), BookingWithdrawn)
 
 
-async def decline_some(work: Work, host: User, *, reason: str, limit: int | None) -> int:
+async def decline_some_booking_requests(work: Work, host: User, *, reason: str, limit: int | None) -> int:
     """Decline what waits and belongs to a host who leaves, some of it or all, and return how much."""
     waiting = await request_store.list_owned(work.db, host.id, limit=limit)
     for booking_id in waiting:
@@ -115,23 +115,23 @@ async def get_request(work: Work, ref: BookingRef) -> FoundRequest:
     return found
 
 
-async def find_waiting(work: Work, ref: BookingRef) -> BookingDetails | None:
+async def find_waiting_request(work: Work, ref: BookingRef) -> BookingDetails | None:
     """Find what waits for an answer, which nobody else can give until the commit."""
     found = await _lock(work, ref)
     return found.details if found and found.request.state is RequestState.WAITING else None
 
 
-async def get_with_host(work: Work, booking_id: UUID) -> tuple[BookingRequest, BookingDetails, Host]:
+async def get_request_with_host(work: Work, booking_id: UUID) -> tuple[BookingRequest, BookingDetails, Host]:
     """Read a request as its invitee sees it; only they and the host know of it."""
     return require(await request_store.find_with_host(work.db, booking_id), errors.BookingNotFound)
 
 
-async def list_waiting(work: Work, host: User) -> list[FoundRequest]:
+async def list_waiting_requests(work: Work, host: User) -> list[FoundRequest]:
     """List what waits for somebody, as the owner or as a host of a team, by its start."""
     return await request_store.list_waiting(work.db, host.id, limit=MAX_WAITING)
 
 
-async def list_of_event_type(work: Work, reader: User, event_type_id: UUID) -> list[FoundRequest]:
+async def list_requests_of_event_type(work: Work, reader: User, event_type_id: UUID) -> list[FoundRequest]:
     """List what can be answered of a team's event type, by its start; nothing for who neither owns nor manages it."""
     return await request_store.list_of_event_type(
         work.db, event_type_id, reader_id=reader.id, now=work.now, limit=MAX_WAITING
@@ -150,8 +150,8 @@ async def _lock(work: Work, ref: BookingRef) -> FoundRequest | None:
     found = await request_store.lock_request(work.db, ref)
     if found is None or found.details.event_type.team_id is None:
         return found
-    taken = await hosts.find(work, found.details)
-    return replace(found, details=replace(found.details, hosts=hosts.show(taken)), taken=taken)
+    taken = await hosts.find_hosts(work, found.details)
+    return replace(found, details=replace(found.details, hosts=hosts.show_hosts(taken)), taken=taken)
 
 
 async def _check_may_answer(work: Work, details: BookingDetails, user_id: UUID | None) -> None:
@@ -159,9 +159,9 @@ async def _check_may_answer(work: Work, details: BookingDetails, user_id: UUID |
     if user_id is None or user_id == details.booking.host_id:
         return
     hosts_it = any(each.user_id == user_id for each in details.hosts)
-    if hosts_it and await host_store.is_host(work.db, details.booking.id, user_id):
+    if hosts_it and await host_store.is_host_of_booking(work.db, details.booking.id, user_id):
         return
-    if not await host_store.is_manager(work.db, details.event_type.id, user_id):
+    if not await host_store.is_manager_of_event_type(work.db, details.event_type.id, user_id):
         raise errors.RequestNotFound
 
 
@@ -187,12 +187,12 @@ async def _free(
 ) -> BookingRequest:
     booking = found.details.booking
     if found.taken:
-        await hosts.free_unconfirmed(work, booking, found.taken, CREDIT_REASONS[ended.state])
+        await hosts.free_unconfirmed_hosts(work, booking, found.taken, CREDIT_REASONS[ended.state])
     else:
-        claims.free(work, booking.claim_id, booking.seat_id)
-    links.give_back(work, booking.id)
+        claims.free_time(work, booking.claim_id, booking.seat_id)
+    links.give_link_back(work, booking.id)
     work.stage(request_store.end_request(ended))
-    await work.record(hosts.tell(work, event, found.details, **more))
+    await work.record(hosts.tell_with_hosts(work, event, found.details, **more))
     return ended
 
 
@@ -231,9 +231,9 @@ async def tidy(work: Work) -> str:
     before = work.now - KEPT_FOR
 
     async def erase_some(limit: int) -> int:
-        gone = await request_store.delete_ended(work.db, before=before, limit=limit)
+        gone = await request_store.delete_ended_requests(work.db, before=before, limit=limit)
         claim_ids = [each for claim_ids, _ in gone for each in claim_ids]
-        await claims.erase_freed(work, claim_ids, [seat_id for _, seat_id in gone if seat_id])
+        await claims.erase_freed_time(work, claim_ids, [seat_id for _, seat_id in gone if seat_id])
         return len(gone)
 
     return f"{await repeat(erase_some)} requests removed"

@@ -42,7 +42,7 @@ async def create_series(work: Work, wanted: BookingWanted, recurrence: Recurrenc
     is_proven = await email_proofs.check(work, event_type, wanted)
     await operations.check_invitee(work, event_type, wanted.invitee.email, bookings=len(weeks.open))
     # One mail tells of all dates.
-    wanted = await strangers.spend_for(work, event_type.owner_id, wanted)
+    wanted = await strangers.spend_mail_of_booking(work, event_type.owner_id, wanted)
     contact = await operations.find_contact(work, event_type, wanted)
     series_id, bookings = new_id(), []
     for claimed in taken:
@@ -50,13 +50,13 @@ async def create_series(work: Work, wanted: BookingWanted, recurrence: Recurrenc
         bookings.append(await operations.locate(work, replace(drafted, series_id=series_id)))
     work.stage(store.insert_series(bookings, source=wanted.source, is_proven=is_proven))
     if weeks.found.link is not None:
-        links.take_uses(work, weeks.found.link, *(each.id for each in bookings))
+        links.take_link_uses(work, weeks.found.link, *(each.id for each in bookings))
     if wanted.message_consent is not None:
         work.stage(store.insert_consents(bookings, wanted.message_consent, now=work.now))
-    hosts.add_series(work, bookings, taken)
+    hosts.add_hosts_of_series(work, bookings, taken)
     first, *others = bookings
-    details = BookingDetails(first, event_type, contact, hosts.show(taken[0].hosts))
-    told = hosts.tell(
+    details = BookingDetails(first, event_type, contact, hosts.show_hosts(taken[0].hosts))
+    told = hosts.tell_with_hosts(
         work,
         BookingCreated,
         details,
@@ -66,7 +66,7 @@ async def create_series(work: Work, wanted: BookingWanted, recurrence: Recurrenc
     )
     later = (replace(told, booking=each, series=(), skipped=(), told_by=first.id) for each in others)
     await work.record(told, *later)
-    await hosts.count_series(work, bookings, taken)
+    await hosts.count_hosts_of_series(work, bookings, taken)
     return BookedSeries(id=series_id, bookings=tuple(bookings), skipped=weeks.closed)
 
 
@@ -75,21 +75,21 @@ async def cancel_series(work: Work, ref: BookingRef, *, reason: str | None = Non
 
     A host cancels only the dates that they host, and an owner those that they own.
     """
-    series_id = (await operations.get_for_change(work, ref)).booking.series_id
+    series_id = (await operations.get_booking_for_change(work, ref)).booking.series_id
     if series_id is None:
         raise Invalid(details={"series": NO_SERIES})
     upcoming = await store.lock_series(work.db, series_id, ref, now=work.now)
     if not upcoming:
         return []
     cancelled = [operations.draft_cancelled(work, each, reason=reason) for each in upcoming]
-    taken = await hosts.find_all(work, upcoming)
+    taken = await hosts.find_hosts_of_all(work, upcoming)
     if taken:
-        await hosts.cancel(work, upcoming[0].event_type, taken, *cancelled)
+        await hosts.cancel_hosts(work, upcoming[0].event_type, taken, *cancelled)
     else:
-        claims.free_all(work, [each.claim_id for each in cancelled if each.seat_id is None])
+        claims.free_times(work, [each.claim_id for each in cancelled if each.seat_id is None])
         for each in cancelled:
             if each.seat_id is not None:
-                claims.free(work, each.claim_id, each.seat_id)
+                claims.free_time(work, each.claim_id, each.seat_id)
     work.stage(store.update_series_cancelled(cancelled))
     now = [replace(details, booking=booking) for details, booking in zip(upcoming, cancelled, strict=True)]
     await work.record(*_tell_cancelled(work, now))
@@ -104,9 +104,9 @@ def _tell_cancelled(work: Work, cancelled: list[BookingDetails]) -> Iterator[Boo
     for each in cancelled:
         first, *others = alike[each.hosts]
         if each.booking is first:
-            yield hosts.tell(work, BookingCancelled, each, series=_list_dates([first, *others]))
+            yield hosts.tell_with_hosts(work, BookingCancelled, each, series=_list_dates([first, *others]))
         else:
-            yield hosts.tell(work, BookingCancelled, each, told_by=first.id)
+            yield hosts.tell_with_hosts(work, BookingCancelled, each, told_by=first.id)
 
 
 async def list_series(work: Work, booking: Booking, *, by: UUID | None = None) -> list[Booking]:

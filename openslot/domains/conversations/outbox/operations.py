@@ -82,29 +82,29 @@ async def queue_message(
     return message
 
 
-async def find_next(work: Work, conversation_id: UUID) -> WaitingMessage | None:
+async def find_next_message(work: Work, conversation_id: UUID) -> WaitingMessage | None:
     """Find the oldest message of a thread that was not sent yet, or whose answer was lost."""
     return await outbox_store.find_next(work.db, conversation_id)
 
 
-async def take(work: Work, message: WaitingMessage) -> bool:
+async def take_message(work: Work, message: WaitingMessage) -> bool:
     """Mark a message that the provider is asked to send; False if it does not wait, or its channel is stopped."""
     return await outbox_store.take(work.db, message, now=work.now)
 
 
-async def put_back(work: Work, message: WaitingMessage) -> None:
+async def put_message_back(work: Work, message: WaitingMessage) -> None:
     """Let a message wait again that the provider has certainly not got."""
     await outbox_store.put_back(work.db, message, now=work.now)
 
 
-async def finish(
+async def finish_message(
     work: Work, message_id: UUID, status: MessageStatus, *, vendor_id: str | None = None, error: str | None = None
 ) -> None:
     """Write what became of a message, unless a report has told more already."""
     await outbox_store.finish(work.db, message_id, status, vendor_id=vendor_id, error=error, now=work.now)
 
 
-async def take_unreported(work: Work, *, delays: Sequence[timedelta], limit: int) -> list[UnreportedMessage]:
+async def take_unreported_messages(work: Work, *, delays: Sequence[timedelta], limit: int) -> list[UnreportedMessage]:
     """Name messages whose delivery nobody has reported, each again after each of the delays since it was sent."""
     return await outbox_store.take_unreported(work.db, delays=delays, limit=limit, now=work.now)
 
@@ -114,29 +114,29 @@ async def list_vendor_ids(work: Work, conversation_id: UUID, *, since: datetime)
     return await outbox_store.list_vendor_ids(work.db, conversation_id, since=since)
 
 
-async def find_inbound(work: Work, message_id: UUID) -> InboundText | None:
+async def find_inbound_text(work: Work, message_id: UUID) -> InboundText | None:
     """Find what somebody has written, in which thread."""
     return await outbox_store.find_inbound(work.db, message_id)
 
 
-async def list_named(work: Work, conversation_id: UUID, *, before: datetime) -> list[NamedBooking]:
+async def list_named_bookings(work: Work, conversation_id: UUID, *, before: datetime) -> list[NamedBooking]:
     """List the bookings that messages to the other side of a thread have named before a time, the newest first."""
     return await outbox_store.list_named(work.db, conversation_id, before=before)
 
 
-async def count_answers(work: Work, thread: InboundText) -> int:
+async def count_own_answers(work: Work, thread: InboundText) -> int:
     """Count the answers of the service itself in a thread in the last 24 hours; nobody else does until the commit."""
     await outbox_store.lock_limits(work.db, thread.owner_id, thread.phone)
     return await outbox_store.count_answers(work.db, thread.conversation_id, since=work.now - DAY)
 
 
-async def count_written(work: Work, owner_id: UUID, phone: str) -> int:
+async def count_written_messages(work: Work, owner_id: UUID, phone: str) -> int:
     """Count what a host has written by hand in the last 24 hours; nobody else does until the commit."""
     await outbox_store.lock_limits(work.db, owner_id, phone)
     return await outbox_store.count_of_host(work.db, owner_id, since=work.now - DAY, is_by_hand=True)
 
 
-async def count_caused(work: Work, owner_id: UUID, phone: str, *, connection_id: UUID) -> CausedMessages:
+async def count_caused_messages(work: Work, owner_id: UUID, phone: str, *, connection_id: UUID) -> CausedMessages:
     """Count what others have caused in the last 24 hours and nobody has written; nobody else does until the commit."""
     await outbox_store.lock_limits(work.db, owner_id, phone, connection_id)
     since = work.now - DAY

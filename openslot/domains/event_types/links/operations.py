@@ -22,7 +22,7 @@ from openslot.platform.core.work import Runtime, Work
 TOKENS = "booking links"
 
 
-async def create_link(
+async def create_booking_link(
     work: Work,
     owner: User,
     event_type_id: UUID,
@@ -35,7 +35,7 @@ async def create_link(
     faults = find_link_faults(uses=uses, ends_at=ends_at, note=note, now=work.now)
     if faults:
         raise Invalid(details=faults)
-    event_type = await operations.get_for_change(work, owner, event_type_id)
+    event_type = await operations.get_event_type_for_change(work, owner, event_type_id)
     if await link_store.count_open(work.db, event_type.id, now=work.now) >= MAX_OPEN:
         raise errors.TooManyLinks
     link = BookingLink(
@@ -54,7 +54,7 @@ async def create_link(
     return event_type, HostLink(link=link, token=token, team_page=team_page)
 
 
-async def list_links(
+async def list_booking_links(
     work: Work, owner: User, event_type_id: UUID, *, page: int = 1, limit: int
 ) -> tuple[EventType, list[HostLink], int]:
     """Read one page of the links of an event type, the newest first, and how many there are."""
@@ -63,13 +63,15 @@ async def list_links(
     return event_type, [_to_host_link(work, row) for row in rows if row["l_id"] is not None], rows[0]["total"]
 
 
-async def get_link(work: Work, owner: User, event_type_id: UUID, link_id: UUID) -> tuple[EventType, HostLink]:
+async def get_booking_link(work: Work, owner: User, event_type_id: UUID, link_id: UUID) -> tuple[EventType, HostLink]:
     event_type = await operations.get_event_type(work, owner, event_type_id)
     row = require(await link_store.find_row(work.db, owner.id, link_id, event_type_id), errors.LinkNotFound)
     return event_type, _to_host_link(work, row)
 
 
-async def revoke_link(work: Work, owner: User, link_id: UUID, *, event_type_id: UUID | None = None) -> BookingLink:
+async def revoke_booking_link(
+    work: Work, owner: User, link_id: UUID, *, event_type_id: UUID | None = None
+) -> BookingLink:
     """Close a link for good; what was booked through it stays. Revoked again, it stays as it is."""
     await lock_host(work.db, owner.id)
     row = require(await link_store.find_row(work.db, owner.id, link_id, event_type_id), errors.LinkNotFound)
@@ -81,30 +83,30 @@ async def revoke_link(work: Work, owner: User, link_id: UUID, *, event_type_id: 
     return revoked
 
 
-def find_url(runtime: Runtime, owner: User, event_type: EventType, found: HostLink) -> str | None:
+def find_link_url(runtime: Runtime, owner: User, event_type: EventType, found: HostLink) -> str | None:
     """Write the address that a host gives to somebody; None if it can't be shown any more."""
     if found.token is None:
         return None
-    path = find_path(owner, event_type, found.team_page)
+    path = find_booking_path(owner, event_type, found.team_page)
     return f"{runtime.settings.public_url}{path}?{urlencode({'token': found.token})}"
 
 
-def find_path(owner: User, event_type: EventType, team_page: str | None) -> str:
+def find_booking_path(owner: User, event_type: EventType, team_page: str | None) -> str:
     """Return where an event type can be booked: below the page of its team, or else of its owner."""
     return f"/{team_page or quote(owner.username)}/{event_type.slug}"
 
 
-def take_uses(work: Work, link: BookingLink, *booking_ids: UUID) -> None:
+def take_link_uses(work: Work, link: BookingLink, *booking_ids: UUID) -> None:
     """Stage what takes a link's use for each booking whose insert is staged; refused if too few are left."""
     work.stage(*link_store.take_uses(link, booking_ids, now=work.now))
 
 
-def give_back(work: Work, booking_id: UUID) -> None:
+def give_link_back(work: Work, booking_id: UUID) -> None:
     """Stage what gives the use of a link back, if a booking that was never confirmed has one."""
     work.stage(*link_store.give_back(booking_id))
 
 
-async def take_again(work: Work, booking_id: UUID) -> None:
+async def take_link_again(work: Work, booking_id: UUID) -> None:
     """Stage what takes the use again that a booking has given back; refused if another one has it."""
     if await link_store.has_given_back(work.db, booking_id):
         work.stage(*link_store.take_again(booking_id))

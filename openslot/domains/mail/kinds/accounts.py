@@ -182,7 +182,7 @@ async def send_sign_up(work: Work, effect: Effect) -> Outcome:
     )
 
 
-async def invite(work: Work, effect: Effect) -> Outcome:
+async def send_invitation(work: Work, effect: Effect) -> Outcome:
     """Send the link of an invitation, in the organization's colors, while it is valid."""
     event = effect.event(InvitationCreated)
     try:
@@ -308,7 +308,7 @@ def _write_invitation(event: InvitationCreated, url: str) -> Letter:
         PluralText(
             "The link can be used once, within %(count)s day.",
             "The link can be used once, within %(count)s days.",
-            count=invitations.LASTS.days,
+            count=invitations.INVITATION_LASTS.days,
         ),
         heading=Text("Join %(organization)s", organization=organization),
         button=Link(label=Text("Accept the invitation"), url=url),

@@ -7,7 +7,7 @@ from openslot.domains.event_types.models import EventType
 from openslot.domains.mail import reasons
 from openslot.domains.mail.meetings import MailHost
 from openslot.domains.mail.models import Draft, Fact, Letter, MailAddress, MailKind, Recipient, RecipientRole, compose
-from openslot.domains.mail.operations import deliver, find_host, leave_unsent
+from openslot.domains.mail.operations import deliver, find_mail_host, leave_unsent
 from openslot.platform.core.actor import SYSTEM
 from openslot.platform.core.events import Effect
 from openslot.platform.core.text import one_line
@@ -22,7 +22,7 @@ async def send_code(work: Work, effect: Effect) -> Outcome:
     if code is None:
         return await leave_unsent(work, effect, reasons.CODE_EXPIRED)
     event_type = await event_types.get_any_event_type(work, code.event_type_id)
-    host = await find_host(work, event_type.owner_id, color=event_type.color)
+    host = await find_mail_host(work, event_type.owner_id, color=event_type.color)
     if host is None:
         return await leave_unsent(work, effect, reasons.CODE_EXPIRED)
     draft = Draft(

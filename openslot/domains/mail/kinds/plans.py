@@ -16,7 +16,7 @@ from openslot.platform.i18n import Text
 async def tell_second(work: Work, effect: Effect) -> Outcome:
     """Tell somebody that they had paid twice, and that the second subscription is cancelled."""
     second = effect.plan(SecondSubscription)
-    told = await mail.find_host(work, second.told_id) if second.told_id else None
+    told = await mail.find_mail_host(work, second.told_id) if second.told_id else None
     if told is None or second.told_id is None:
         return Skipped(reasons.DELETED)
     draft = write_notice(effect, _write_letter(), to_owner(told), host_id=second.told_id)

@@ -37,7 +37,7 @@ from openslot.domains.mail.meetings import (
     with_payment,
 )
 from openslot.domains.mail.models import Draft, Letter, LetterBody, Link, MailKind, Recipient, RecipientRole, compose
-from openslot.domains.mail.operations import deliver, find_host, find_hosts, leave_unsent
+from openslot.domains.mail.operations import deliver, find_mail_host, find_hosts, leave_unsent
 from openslot.domains.reminders import operations as reminders
 from openslot.domains.reminders import rules
 from openslot.domains.reminders.models import Entries, ReminderChannel, ReminderEntry, ReminderMoment
@@ -276,7 +276,9 @@ class TestReminder(Struct, frozen=True, kw_only=True):
     """As lists of effects show it."""
 
 
-async def plan_test(work: Work, user: User, event_type: EventType, entry: ReminderEntry, language: str) -> None:
+async def plan_test_reminder(
+    work: Work, user: User, event_type: EventType, entry: ReminderEntry, language: str
+) -> None:
     """Let a reminder or a follow-up about a made-up booking be sent to the host's own address, and to nobody else."""
     test = TestReminder(
         user_id=user.id,
@@ -290,14 +292,14 @@ async def plan_test(work: Work, user: User, event_type: EventType, entry: Remind
 
 async def send_test(work: Work, effect: Effect) -> Outcome:
     test = effect.plan(TestReminder)
-    host = await find_host(work, test.user_id)
+    host = await find_mail_host(work, test.user_id)
     if host is None:
         return await leave_unsent(work, effect, reasons.CANCELLED)
     try:
         event_type = await event_types.get_any_event_type(work, test.event_type_id)
     except EventTypeNotFound:
         return await leave_unsent(work, effect, reasons.CANCELLED)
-    draft = write_sample(work, host, event_type, test.entry, language=test.language, id_=effect.id)[0]
+    draft = write_sample_reminder(work, host, event_type, test.entry, language=test.language, id_=effect.id)[0]
     note = Text("This is a test of the words that you have written. There is no booking, so its links lead nowhere.")
     letter = replace(
         draft.letter,
@@ -309,11 +311,11 @@ async def send_test(work: Work, effect: Effect) -> Outcome:
     return await deliver(work, effect, replace(own, is_public=False), SYSTEM)
 
 
-def write_sample(
+def write_sample_reminder(
     work: Work, host: MailHost, event_type: EventType, entry: ReminderEntry, *, language: str, id_: UUID
 ) -> list[Draft]:
     """Write what each reader would get about a made-up booking, in one language."""
-    booking = make_up_booking(event_type, entry, host.zone, language, now=work.now)
+    booking = make_up_sample_booking(event_type, entry, host.zone, language, now=work.now)
     details = BookingDetails(booking, event_type, None)
     meeting = read_meeting(work.runtime, details, (replace(host, locale=language),), cause=SYSTEM)
     page = sample_url(work.runtime)
@@ -329,7 +331,9 @@ def sample_url(runtime: Runtime) -> str:
     return f"{runtime.settings.public_url}/manage/example"
 
 
-def make_up_booking(event_type: EventType, entry: ReminderEntry, zone: str, language: str, *, now: datetime) -> Booking:
+def make_up_sample_booking(
+    event_type: EventType, entry: ReminderEntry, zone: str, language: str, *, now: datetime
+) -> Booking:
     length, distance = timedelta(minutes=event_type.duration_minutes), timedelta(minutes=entry.minutes)
     starts_at = now + distance if entry.is_reminder else now - distance - length
     starts_at = starts_at.replace(minute=0, second=0, microsecond=0) + timedelta(hours=entry.is_reminder)

@@ -22,7 +22,7 @@ KEPT_FOR = timedelta(days=30)
 log = structlog.get_logger()
 
 
-def check_call(work: Work, connection: MessagingConnection, notice: CallNotice) -> None:
+def check_call_notice(work: Work, connection: MessagingConnection, notice: CallNotice) -> None:
     """Refuse a notice of a call that did not go through the number, or that is too old."""
     own = notice.recipient if notice.direction is CallDirection.INBOUND else notice.sender
     if own != connection.number:
@@ -40,7 +40,7 @@ async def receive_call(work: Work, connection: MessagingConnection, notice: Call
         log.info("a call with no phone number was left out", connection=str(connection.id))
         return
     await call_store.lock_call(work.db, connection.id, notice.id)
-    if notice.sequence is not None and not await call_store.insert_notice(
+    if notice.sequence is not None and not await call_store.insert_call_notice(
         work.db, connection.id, notice.id, notice.sequence, now=work.now
     ):
         return
@@ -57,7 +57,7 @@ async def receive_recording(work: Work, connection: MessagingConnection, notice:
     """Keep a recording with its call, or until the call is known."""
     await call_store.lock_call(work.db, connection.id, notice.call_id)
     sealed = await seal(work, notice.ref)
-    if not await calls.add_recording(work, connection.id, notice.call_id, sealed):
+    if not await calls.add_call_recording(work, connection.id, notice.call_id, sealed):
         await call_store.keep_recording(work.db, connection.id, notice.call_id, sealed, now=work.now)
 
 
@@ -71,8 +71,8 @@ def _read_phone(notice: CallNotice) -> str | None:
 
 async def _find_host(work: Work, connection: MessagingConnection, notice: CallNotice, phone: str) -> UUID | None:
     """Find whose call it is: it stays with whom it began, also if they write with somebody else meanwhile."""
-    known = await calls.find_owner(work, connection.id, notice.id)
-    return known or await call_store.find_host(work.db, connection, phone=phone)
+    known = await calls.find_owner_of_call(work, connection.id, notice.id)
+    return known or await call_store.find_called_host(work.db, connection, phone=phone)
 
 
 async def _record(

@@ -41,8 +41,8 @@ from openslot.platform.flags.models import OutgoingChannel
 from openslot.platform.flags.switches.operations import find_stop
 from openslot.platform.i18n.languages import choose_locale
 
-PLAN, REMIND, FOLLOW_UP = "messaging.plan", "messaging.remind", "messaging.follow_up"
-REACTION_OF = {MessagePurpose.REMINDER: REMIND, MessagePurpose.FOLLOW_UP: FOLLOW_UP}
+PLAN, REMIND_BY_MESSAGE, FOLLOW_UP_BY_MESSAGE = "messaging.plan", "messaging.remind", "messaging.follow_up"
+REACTION_OF = {MessagePurpose.REMINDER: REMIND_BY_MESSAGE, MessagePurpose.FOLLOW_UP: FOLLOW_UP_BY_MESSAGE}
 EVENTS = {each.type: each for each in (BookingCreated, BookingRescheduled, BookingCancelled)}
 
 
@@ -60,7 +60,7 @@ class PlannedMessage(Struct, frozen=True, kw_only=True):
     """The channel and the number, as lists of effects show it."""
 
 
-async def plan_messages(work: Work, effect: Effect) -> Outcome:
+async def plan_reminders(work: Work, effect: Effect) -> Outcome:
     """Plan the messages of a booking as it is now, and drop those that it no longer has."""
     booking = effect.event(EVENTS[effect.event_type]).booking
     return await _plan(work, booking, since=effect.event_at, now=effect.event_at, reason=DropReason.MOVED)
@@ -80,11 +80,11 @@ async def plan_again(work: Work, effect: Effect) -> Outcome:
 
 async def _plan(work: Work, booking: Booking, *, since: datetime, now: datetime, reason: DropReason) -> Outcome:
     """Plan what is due after now, and drop what is not wanted; what was due since a time stays as it is."""
-    consent = await bookings.find_consent(work, booking.id)
+    consent = await bookings.find_message_consent(work, booking.id)
     entries = await reminders.get_reminders(work, booking.host_id, booking.event_type_id)
     is_on = booking.status is Status.CONFIRMED
     wanted = (
-        reminder_rules.plan_messages(entries, starts_at=booking.starts_at, ends_at=booking.ends_at, now=since)
+        reminder_rules.plan_due_messages(entries, starts_at=booking.starts_at, ends_at=booking.ends_at, now=since)
         if consent and is_on
         else []
     )
@@ -128,7 +128,7 @@ async def send_planned(work: Work, effect: Effect) -> Outcome:
         # A worker has died after it had done this.
         return Done()
     entries = await reminders.get_reminders(work, details.booking.host_id, details.booking.event_type_id)
-    entry = reminder_rules.find_wanted(entries, planned.purpose, planned.channel, planned.minutes)
+    entry = reminder_rules.find_wanted_entry(entries, planned.purpose, planned.channel, planned.minutes)
     lost = await _find_lost_meaning(work, details.booking, planned, entry, entries)
     if lost is not None or entry is None:
         return _skip(lost or DropReason.NOT_WANTED)
@@ -145,16 +145,16 @@ def _skip(reason: DropReason) -> Skipped:
 async def _find_lost_meaning(
     work: Work, booking: Booking, planned: PlannedMessage, entry: ReminderEntry | None, entries: Entries
 ) -> DropReason | None:
-    facts = await store.find_facts(work.db, planned.booking_id, planned.phone)
+    facts = await store.find_booking_facts(work.db, planned.booking_id, planned.phone)
     lost = reminder_rules.find_lost_meaning(facts, planned.purpose, valid_until=planned.valid_until, now=work.now)
-    return lost or reminder_rules.find_unwanted(entry, entries, starts_at=booking.starts_at, now=work.now)
+    return lost or reminder_rules.find_unwanted_reason(entry, entries, starts_at=booking.starts_at, now=work.now)
 
 
 async def _queue(
     work: Work, effect: Effect, planned: PlannedMessage, details: BookingDetails, entry: ReminderEntry
 ) -> Outcome:
     booking = details.booking
-    connection = await connection_store.find_for_host(
+    connection = await connection_store.find_messaging_connection_for(
         work.db, booking.host_id, ConnectionChannel(planned.channel.value)
     )
     if connection is None:
@@ -210,12 +210,12 @@ REMINDER_REACTIONS = (
     Reaction(
         name=PLAN,
         on=tuple(EVENTS.values()),
-        run=plan_messages,
+        run=plan_reminders,
         lane="messaging",
         wanted_if=store.HAS_NUMBERS,
     ),
     Reaction(name="messaging.follow_owner", on=(EventTypeTakenOver,), run=follow_owner, wanted_if=store.HAS_NUMBERS),
     PLAN_AGAIN,
-    Reaction(name=REMIND, run=send_planned),
-    Reaction(name=FOLLOW_UP, run=send_planned),
+    Reaction(name=REMIND_BY_MESSAGE, run=send_planned),
+    Reaction(name=FOLLOW_UP_BY_MESSAGE, run=send_planned),
 )

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from openslot.domains.payments import operations, store
 from openslot.domains.payments.connections import store as connection_store
-from openslot.domains.payments.connections.accounts import opened
+from openslot.domains.payments.connections.accounts import opened_payment_account
 from openslot.domains.payments.errors import InvalidNotice, PaymentNotFound
 from openslot.domains.payments.models import PaymentConnection, PaymentNotice, WaitingNotice
 from openslot.domains.payments.notices import store as notice_store
@@ -35,15 +35,15 @@ class NoticeRef(Struct, frozen=True):
     id: str
 
 
-async def get_receiver(work: Work, connection_id: UUID) -> tuple[PaymentConnection, str]:
+async def get_notice_receiver(work: Work, connection_id: UUID) -> tuple[PaymentConnection, str]:
     """Read the live connection that a notice is sent to, and the secret that signs its notices."""
-    found = await connection_store.find(work.db, connection_id)
+    found = await connection_store.find_stored_connection(work.db, connection_id)
     if found is None or found.disconnected_at is not None or found.notice_secret is None:
         raise InvalidNotice
     return found, work.runtime.secrets.open(found.notice_secret)
 
 
-async def keep_notices(work: Work, connection: PaymentConnection, notices: Sequence[PaymentNotice]) -> int:
+async def keep_payment_notices(work: Work, connection: PaymentConnection, notices: Sequence[PaymentNotice]) -> int:
     """Write the notices that are new, let each be followed, and return how many they were."""
     new = await notice_store.insert_notices(work.db, connection.id, notices, now=work.now) if notices else []
     for notice_id in new:
@@ -61,7 +61,7 @@ async def keep_notices(work: Work, connection: PaymentConnection, notices: Seque
 async def follow(work: Work, effect: Effect) -> Outcome:
     """Read the payment anew that a notice is about: what the notice says of it may be old."""
     ref = effect.plan(NoticeRef)
-    connection = await connection_store.find(work.db, ref.connection_id)
+    connection = await connection_store.find_stored_connection(work.db, ref.connection_id)
     notice = await notice_store.find_waiting(work.db, ref.connection_id, ref.id)
     if connection is None or notice is None:
         return Skipped(FOLLOWED)
@@ -92,7 +92,7 @@ async def _find_payment(work: Work, connection: PaymentConnection, notice: Waiti
     if found is not None or notice.intent_id is None or notice.reference is not None or connection.key is None:
         return found
     try:
-        async with opened(work.runtime, connection) as checkout:
+        async with opened_payment_account(work.runtime, connection) as checkout:
             session = await checkout.find_session(notice.intent_id)
     except CheckoutFault as fault:
         raise TryLater(str(fault)) from None

@@ -41,7 +41,7 @@ class LoadedGroup(Struct, frozen=True, kw_only=True):
     candidates: tuple[Candidate, ...]
 
 
-async def settle(work: Work, event_type_id: UUID) -> None:
+async def settle_credits(work: Work, event_type_id: UUID) -> None:
     """Give back what holds have counted that were not booked, and spread the credit of those who have left.
 
     It is the first step before hosts are chosen, and costs one statement if there is nothing to do.
@@ -58,7 +58,7 @@ async def settle(work: Work, event_type_id: UUID) -> None:
             await _settle_group(work, group_id, standings)
 
 
-async def give_back(work: Work, hold_id: UUID) -> None:
+async def give_hold_back(work: Work, hold_id: UUID) -> None:
     """Take back what a hold has counted whose hosts are chosen again; the next step is to settle."""
     await ledger_store.expire(work.db, [hold_id], now=work.now)
 
@@ -85,13 +85,13 @@ async def _settle_group(work: Work, group_id: UUID, standings: Sequence[MemberSt
         await ledger_store.add_credits(work.db, group_id, deltas, CreditReason.LEFT, now=work.now)
 
 
-async def leave(work: Work, team_id: UUID, user_id: UUID) -> None:
+async def leave_groups(work: Work, team_id: UUID, user_id: UUID) -> None:
     """Spread what somebody who has left a team has in its groups; the event types of the team are locked."""
     for event_type_id in await ledger_store.list_event_types_of(work.db, team_id, user_id):
-        await settle(work, event_type_id)
+        await settle_credits(work, event_type_id)
 
 
-def assign(
+def assign_hosts(
     work: Work,
     group: HostGroup,
     choice: HostChoice,
@@ -111,31 +111,31 @@ def assign(
     )
 
 
-def keep_hold(work: Work, hold_id: UUID, booking_id: UUID) -> None:
+def keep_counted_hold(work: Work, hold_id: UUID, booking_id: UUID) -> None:
     """Stage that a hold has become a booking: what it has counted stays."""
     work.stage(ledger_store.keep_hold(hold_id, booking_id))
 
 
-async def hold_again(work: Work, session_id: UUID) -> None:
+async def hold_session_again(work: Work, session_id: UUID) -> None:
     """Let a session count no longer than somebody holds a seat in it: all who have booked it are gone."""
     await ledger_store.hold_again(work.db, session_id)
 
 
-async def reverse(work: Work, booking_id: UUID, reason: CreditReason) -> None:
+async def reverse_credits(work: Work, booking_id: UUID, reason: CreditReason) -> None:
     """Take back all that a booking has counted, exactly; once more changes nothing."""
     event_type_id = await ledger_store.reverse(work.db, booking_id, reason, now=work.now)
     if event_type_id is not None:
-        await settle(work, event_type_id)
+        await settle_credits(work, event_type_id)
 
 
-async def restore(work: Work, booking_id: UUID) -> None:
+async def restore_credits(work: Work, booking_id: UUID) -> None:
     """Count a booking again that was not counted because nobody came."""
     event_type_id = await ledger_store.restore(work.db, booking_id, now=work.now)
     if event_type_id is not None:
-        await settle(work, event_type_id)
+        await settle_credits(work, event_type_id)
 
 
-async def move(work: Work, booking_id: UUID, *replaced: Replacement, reason: AssignmentReason) -> None:
+async def move_assignment(work: Work, booking_id: UUID, *replaced: Replacement, reason: AssignmentReason) -> None:
     """Let other hosts have a booking and pay for it: those who are replaced in one group are one choice."""
     moved = set[UUID]()
     for each in replaced:
@@ -144,7 +144,7 @@ async def move(work: Work, booking_id: UUID, *replaced: Replacement, reason: Ass
         moved |= {event_type_id} if event_type_id else set()
     # Only once all are written: what is settled in between would change credits that the next choice was made of.
     for event_type_id in moved:
-        await settle(work, event_type_id)
+        await settle_credits(work, event_type_id)
 
 
 def _write_replacement(replaced: Replacement) -> ChoiceAsked:

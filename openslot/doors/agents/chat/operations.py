@@ -63,7 +63,7 @@ async def tell_chat(work: Work, effect: Effect) -> Outcome:
     return await post(work, text)
 
 
-async def list_feed(work: Work) -> list[ChatMessage]:
+async def list_chat_feed(work: Work) -> list[ChatMessage]:
     """List what the team chat was told, newest first, even if there is none."""
     return [
         ChatMessage(**{**row, "error": say(row["error"] or "") or None})

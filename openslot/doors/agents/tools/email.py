@@ -33,7 +33,7 @@ _QUEUED = Shape(QueuedEmail, AgentEmail, names={"to": "recipient"}, given=("cost
     scope="email:write",
     tier=Tier.T2,
     cost=lambda settings: int(settings.agent_email_cost),
-    check=emails.check_email,
+    check=emails.check_agent_email,
     is_idempotent=False,
     reaches_outside=True,
 )
@@ -46,5 +46,5 @@ async def send_email(work: Work, call: ToolCall, arguments: EmailWanted) -> Queu
     day or for the last 60 minutes. Marketing email gets a link to unsubscribe. Costs 0.001 USD unless the operator has
     set another price: call check_budget first. Every call sends another email; it can't be taken back.
     """
-    email = await emails.send_email(work, call, arguments)
+    email = await emails.send_agent_email(work, call, arguments)
     return _QUEUED.show(email, cost_usd=to_usd(email.cost_micros))

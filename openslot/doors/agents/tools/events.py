@@ -14,7 +14,7 @@ from openslot.domains.availability.schemas import ShownSlots, show_open
 from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.models import EventType
 from openslot.domains.event_types.schemas import DetailedEventType, ListedEventType, WantedMinutes, show_detailed
-from openslot.doors.agents.registry import USER, UserId, about, get_user, tool
+from openslot.doors.agents.registry import USER, UserId, about, get_named_user, tool
 from openslot.doors.mcp.tools import Paging, naming
 from openslot.platform.core.shapes import Shape
 from openslot.platform.core.times import Zone
@@ -55,7 +55,7 @@ async def list_event_types(
     changes nothing.
     """
     if user_id is not None:
-        await get_user(work, user_id)
+        await get_named_user(work, user_id)
     found, total = await event_types.list_all_event_types(
         work, owner_id=user_id, active=active, page=arguments.page, limit=arguments.limit
     )
@@ -72,7 +72,7 @@ async def get_event_type(work: Work, *, event_type_id: EventTypeId) -> DetailedP
     with naming("eventTypeId"):
         event_type = await event_types.get_any_event_type(work, event_type_id)
         owner = await accounts.get_user(work, event_type.owner_id)
-        shown = show_detailed(*await event_types.get_with_schedule(work, owner, event_type.id))
+        shown = show_detailed(*await event_types.get_event_type_with_schedule(work, owner, event_type.id))
     return DetailedPlatformEventType(**asdict(shown), user_id=str(owner.id))
 
 
@@ -100,7 +100,7 @@ async def check_availability(
     with naming("eventTypeId"):
         event_type = await event_types.get_any_event_type(work, event_type_id)
         by_slug = BySlug(event_type.owner_id, event_type.slug, duration_minutes)
-        found, slots, zone = await availability.list_open(
+        found, slots, zone = await availability.list_open_slots(
             work, by_slug, timezone=timezone, first=start_date, last=end_date
         )
     return show_open(found, slots, zone)

@@ -105,7 +105,7 @@ async def create_group(work: Work, body: Mapping[str, Any]) -> Row:
         raise NotUnique("Another group of this organization has this displayName") from None
     except Invalid as refusal:
         raise _explain(refusal) from None
-    await teams.add_members(work, team, users)
+    await teams.add_team_members(work, team, users)
     return await get_group(work, team.id)
 
 
@@ -126,7 +126,7 @@ async def remove_group(work: Work, group_id: UUID, *, if_match: str | None) -> i
     As long as something is booked, the team is emptied and held, so that a mistake of the provider cancels nothing.
     """
     team = await teams.get_team(work, _organization_id(work), group_id)
-    await teams.lock_for_change(work, team)
+    await teams.lock_team_for_change(work, team)
     await _check_version(work, team, if_match)
     kept = sum(await team_leavers.count_upcoming(work, team))
     if not kept:
@@ -142,7 +142,7 @@ async def _change(work: Work, group_id: UUID, change: GroupChange, *, if_match: 
     team = await teams.get_team(work, _organization_id(work), group_id)
     # What the change says of members must be known before their locks are taken, and is read again afterwards.
     foreseen = change(await _describe(work, team))
-    await teams.lock_for_change(work, team, await _find_users(work, team.organization_id, foreseen.members or ()))
+    await teams.lock_team_for_change(work, team, await _find_users(work, team.organization_id, foreseen.members or ()))
     await _check_version(work, team, if_match)
     team = await teams.get_team(work, team.organization_id, team.id)
     wanted = change(await _describe(work, team))
@@ -166,7 +166,7 @@ async def _set_members(work: Work, team: Team, wanted: Sequence[str]) -> int:
     """Let these users be in a team and no others; who is no longer in it gives their bookings away, or keeps some."""
     current = await store.list_members(work.db, team.id)
     new = [member_id for member_id in wanted if member_id not in current]
-    await teams.add_members(work, team, await _find_users(work, team.organization_id, new))
+    await teams.add_team_members(work, team, await _find_users(work, team.organization_id, new))
     leavers = [
         await accounts.get_user(work, user_id)
         for member_id, user_id in sorted(current.items())

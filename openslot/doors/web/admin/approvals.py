@@ -159,8 +159,8 @@ async def show_approvals(work: Work, user: User) -> Response:
         user,
         here="/admin/approvals",
         notices=NOTICES,
-        waiting=await approvals.list_pending(work),
-        decided=await approvals.list_decided(work, limit=20),
+        waiting=await approvals.list_pending_approvals(work),
+        decided=await approvals.list_decided_approvals(work, limit=20),
         states=STATES,
         roster=ROSTER,
     )

@@ -57,7 +57,7 @@ async def show_flag(work: Work, user: User, key: str, form: Form[FlagForUserForm
 
 
 @post("/admin/flags/{key}")
-async def toggle_flag(request: Request, work: Work, user: User, key: str, form: Form[ToggleForm]) -> Response:
+async def switch_flag(request: Request, work: Work, user: User, key: str, form: Form[ToggleForm]) -> Response:
     """Switch a feature on or off for everyone who has no override."""
     if form.faults:
         return redirect(f"/admin/flags/{key}")

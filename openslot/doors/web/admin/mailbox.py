@@ -38,7 +38,7 @@ class MailFile(Struct, frozen=True, kw_only=True):
 @get("/admin/mailbox")
 async def show_mailbox(request: Request, work: Work, user: User) -> Response:
     query = read_list_query(request, user, "/admin/mailbox", "recipient")
-    found = await mail.list_mail(
+    found = await mail.list_kept_mails(
         work, recipient=query["recipient"] or None, booking_id=None, limit=ROWS + 1, offset=(query.page - 1) * ROWS
     )
     return page(

@@ -69,7 +69,7 @@ async def ask_to_resume(work: Work, user: User, channel: str, form: Form[ReasonF
 
 
 @post("/admin/messaging/{channel}/stop", shows=ask_to_stop)
-async def stop_messaging(request: Request, work: Work, user: User, channel: str, form: Form[ReasonForm]) -> Response:
+async def stop_channel(request: Request, work: Work, user: User, channel: str, form: Form[ReasonForm]) -> Response:
     """Let outgoing messages of a channel wait."""
     _check_channel(channel)
     after = {"reason": form.get().reason.strip()}
@@ -79,7 +79,7 @@ async def stop_messaging(request: Request, work: Work, user: User, channel: str,
 
 
 @post("/admin/messaging/{channel}/resume", shows=ask_to_resume)
-async def resume_messaging(request: Request, work: Work, user: User, channel: str, form: Form[ReasonForm]) -> Response:
+async def resume_channel(request: Request, work: Work, user: User, channel: str, form: Form[ReasonForm]) -> Response:
     """Send what waits."""
     _check_channel(channel)
     after = {"reason": form.get().reason.strip()}

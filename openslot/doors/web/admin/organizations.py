@@ -15,7 +15,7 @@ from openslot.domains.plans import operations as subscriptions
 from openslot.doors.web.admin.change_log import log_platform
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.list_queries import read_list_query
-from openslot.doors.web.shared.organization import ROLES, author_of
+from openslot.doors.web.shared.organization import ROLE_WORDS, change_author
 from openslot.doors.web.shared.organization_deletion import DeleteOrganizationForm, confirm_deletion
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.platform.core.work import Work
@@ -57,7 +57,7 @@ async def show_one_organization(
     work: Work, user: User, slug: str, form: Form[OrganizationPlanForm] = Form()
 ) -> Response:
     organization = await organizations.get_organization(work, slug)
-    found = await members.list_members(work, organization, limit=MAX_MEMBERS)
+    found = await members.list_organization_members(work, organization, limit=MAX_MEMBERS)
     domains = await organizations.list_domains(work, organization)
     return page(
         "admin/organization.html",
@@ -70,13 +70,13 @@ async def show_one_organization(
         sells_plans=work.runtime.settings.stripe_key is not None,
         form=form,
         members=found,
-        roles=ROLES,
+        roles=ROLE_WORDS,
         may_have_more=len(found) == MAX_MEMBERS,
     )
 
 
 @post("/admin/organizations/{slug}/clear-plan")
-async def clear_organization_plan(request: Request, work: Work, user: User, slug: str) -> Response:
+async def clear_plan(request: Request, work: Work, user: User, slug: str) -> Response:
     """Let an organization's plan follow its subscription again."""
     organization = await organizations.get_organization(work, slug)
     cleared = await subscriptions.clear_organization_plan(work, organization)
@@ -112,7 +112,7 @@ async def ask_to_delete_organization(
         form=form,
         organization=organization,
         preview=await organization_deletions.preview_deletion(work, organization),
-        state=await two_factor.get_state(work, user),
+        state=await two_factor.get_two_factor_state(work, user),
     )
 
 
@@ -130,5 +130,5 @@ async def delete_any_organization(
     await confirm_deletion(work, user, organization, form)
     async with work.transaction():
         deleted = await organization_deletions.delete_as_operator(work, organization)
-        await organization_deletions.log_deletion(work, author_of(request, user), deleted, plan=organization.plan)
+        await organization_deletions.log_deletion(work, change_author(request, user), deleted, plan=organization.plan)
     return redirect("/admin/organizations?done=deleted")

@@ -18,7 +18,7 @@ STATES = {
 
 @get("/admin/team-chat")
 async def show_team_chat(work: Work, user: User) -> Response:
-    messages = await chat.list_feed(work)
+    messages = await chat.list_chat_feed(work)
     return page(
         "admin/team_chat.html",
         user,

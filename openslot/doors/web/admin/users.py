@@ -101,7 +101,7 @@ async def show_user_account(work: Work, user: User, user_id: UUID, form: Form[An
 
 
 @post("/admin/users/{user_id}/clear-plan")
-async def clear_user_plan(request: Request, work: Work, user: User, user_id: UUID) -> Response:
+async def clear_plan(request: Request, work: Work, user: User, user_id: UUID) -> Response:
     """Let a user's plan follow their subscription again."""
     owner = await accounts.get_user(work, user_id)
     cleared = await subscriptions.clear_user_plan(work, owner)
@@ -111,10 +111,10 @@ async def clear_user_plan(request: Request, work: Work, user: User, user_id: UUI
 
 
 @post("/admin/users/{user_id}/plan", shows=show_user_account)
-async def change_user_plan(request: Request, work: Work, user: User, user_id: UUID, form: Form[PlanForm]) -> Response:
+async def change_plan(request: Request, work: Work, user: User, user_id: UUID, form: Form[PlanForm]) -> Response:
     """Give a user another plan, without an end."""
     owner = await accounts.get_user(work, user_id)
-    changed = await accounts.change_plan(work, owner, form.get().plan)
+    changed = await accounts.set_user_plan(work, owner, form.get().plan)
     fields = {"before": {"plan": owner.plan}, "after": {"plan": changed.plan}}
     await log_user(work, request, user, ChangeAction.PLAN_CHANGED, owner, **fields)
     return redirect(f"/admin/users/{user_id}?done=plan")
@@ -191,7 +191,7 @@ async def disable_account(request: Request, work: Work, user: User, user_id: UUI
 @post("/admin/users/{user_id}/enable")
 async def enable_account(request: Request, work: Work, user: User, user_id: UUID) -> Response:
     owner = await accounts.get_user(work, user_id)
-    await accounts.enable_user(work, owner)
+    await accounts.set_user_enabled(work, owner)
     fields = {"before": {"active": owner.disabled_at is None}, "after": {"active": True}}
     await log_user(work, request, user, ChangeAction.USER_ENABLED, owner, **fields)
     return redirect(f"/admin/users/{user_id}?done=enabled")

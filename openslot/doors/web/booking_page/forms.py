@@ -139,7 +139,7 @@ async def pick_start(
     without: UUID | None = None,
 ) -> Picked:
     """Read whether a chosen time is open, and the times nearest to it."""
-    read = await availability.list_nearest(work, which, start, without=without)
+    read = await availability.list_nearest_slots(work, which, start, without=without)
     zone = options.zone or zone or get_zone(read.found.host_zone)
     locale, hours = options.locale, hours_of(options)
     return Picked(

@@ -77,7 +77,7 @@ async def show_booking(
     is_on = can_change(booking, now=work.now)
     is_cancelled = booking.status is Status.CANCELLED
     # An address can't call a cancelled meeting confirmed.
-    consent = await bookings.find_consent(work, booking.id) if not is_cancelled else None
+    consent = await bookings.find_message_consent(work, booking.id) if not is_cancelled else None
     done = options.done if options.done in HEADINGS and (options.done == "cancelled") == is_cancelled else ""
     done = "" if done == "stopped" and consent else done
     return show(
@@ -246,7 +246,7 @@ async def stop_messages(work: Work, request: Request, token: str) -> Response:
     """Send the invitee no more messages about the booking."""
     managed = await _open(work, request, token)
     try:
-        await _change(managed, bookings.withdraw_consent)
+        await _change(managed, bookings.withdraw_message_consent)
     except RateLimited:
         return redirect(manage_path(work, managed.booking.id, managed.options, done=""))
     return redirect(manage_path(work, managed.booking.id, managed.options, done="stopped"))
@@ -254,7 +254,7 @@ async def stop_messages(work: Work, request: Request, token: str) -> Response:
 
 async def _open(work: Work, request: Request, token: str) -> Managed:
     ref = BookingRef(read_manage_token(work.runtime, token), None)
-    details, host = await bookings.get_with_host(work, ref)
+    details, host = await bookings.get_booking_with_host(work, ref)
     return Managed(
         work=work.acting_as(PUBLIC),
         path=request.path,

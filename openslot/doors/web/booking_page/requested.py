@@ -37,7 +37,7 @@ HEADINGS = {
 
 async def show_request(work: Work, booking_id: UUID, options: Options, *, refusal: Refusal | None = None) -> Response:
     """Show how a request stands; a link or number of the host is told when it is confirmed."""
-    request, details, host = await requests.get_with_host(work, booking_id)
+    request, details, host = await requests.get_request_with_host(work, booking_id)
     booking, event_type, locale = details.booking, details.event_type, options.locale
     if booking.status is Status.CONFIRMED:
         # The host has answered just now.
@@ -87,7 +87,7 @@ async def withdraw(work: Work, request: Request, token: str) -> Response:
     booking_id, options = read_manage_token(work.runtime, token), read_options(request)
     try:
         await take(work.runtime, booking_limit(work.runtime.settings), request.address)
-        await work.runtime.run(PUBLIC, lambda own: requests.withdraw(own, booking_id))
+        await work.runtime.run(PUBLIC, lambda own: requests.withdraw_booking_request(own, booking_id))
     except RateLimited as refusal:
         return await show_request(work, booking_id, options, refusal=refusal)
     except RequestNotOpen:

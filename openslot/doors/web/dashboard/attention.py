@@ -60,7 +60,7 @@ def _list_kept(count: int, user: User) -> Iterator[TroubleRow]:
         "%(count)s emails are in the mailbox: no mail server is set up",
         count=count,
     )
-    if count >= mail.MAX_KEPT:
+    if count >= mail.MAX_MAILS_KEPT:
         title = Text("More than %(count)s emails are in the mailbox: no mail server is set up", count=count - 1)
     if user.is_admin:
         yield TroubleRow(

@@ -83,7 +83,9 @@ async def list_choices(
     today = words.day(work.now, user.zone)
     begin = max(first or today, today)
     last = begin + timedelta(days=DAYS - 1)
-    _, slots, _ = await availability.list_open(work, which, timezone=user.zone, first=begin, last=last, without=without)
+    _, slots, _ = await availability.list_open_slots(
+        work, which, timezone=user.zone, first=begin, last=last, without=without
+    )
     own = moved.starts_at if moved else None
     starts = [start for each in slots.starts if (start := at_second(each)) != own]
     return SlotPage(
@@ -309,7 +311,7 @@ async def _propose(
 ) -> Form[HostRescheduleForm]:
     """Fill the form with a start, and say why it can't be had if it can't."""
     moved = booking.seat_id or booking.claim_id
-    found = await availability.explain(work, which, start, without=moved)
+    found = await availability.explain_start(work, which, start, without=moved)
     faults = {"start": found.reasons[0].sentence} if found.reasons else {}
     return Form(values={"start": iso(start), "day": str(words.day(start, user.zone))}, faults=faults)
 

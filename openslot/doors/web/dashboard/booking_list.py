@@ -63,7 +63,7 @@ async def show_bookings(request: Request, work: Work, user: User, form: Form[Any
     query = read_bookings_query(request, user)
     wanted = _filter(query)
     found = await bookings.list_agenda(work, user, wanted, page=query.page, limit=ROWS)
-    failed = await timeline.count_failed(work, user, [entry.id for entry in found.entries])
+    failed = await timeline.count_failed_effects(work, user, [entry.id for entry in found.entries])
     offered, _ = await event_types.list_event_types(work, user)
     view = wanted.view
     return page(

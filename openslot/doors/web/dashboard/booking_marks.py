@@ -20,7 +20,7 @@ class NoShowForm(Struct, frozen=True, kw_only=True):
 
 
 @post("/bookings/{booking_id}/no-show", shows=show_booking, at={Conflict: "no_show"}, own_status=True)
-async def mark_no_show(work: Work, user: User, booking_id: UUID, form: Form[NoShowForm]) -> Response:
+async def save_no_show(work: Work, user: User, booking_id: UUID, form: Form[NoShowForm]) -> Response:
     """Mark that the invitee did not come, or take that back."""
     is_marked = form.get().no_show == "yes"
     await bookings.mark_no_show(work, await queries.get_ref(work, user, booking_id), no_show=is_marked)
@@ -36,6 +36,6 @@ async def mark_no_show_from_home(work: Work, user: User, booking_id: UUID, form:
 
 
 @post("/bookings/{booking_id}/notes", shows=show_booking)
-async def write_private_notes(work: Work, user: User, booking_id: UUID, form: Form[PrivateNotesForm]) -> Response:
+async def save_private_notes(work: Work, user: User, booking_id: UUID, form: Form[PrivateNotesForm]) -> Response:
     await bookings.write_private_notes(work, user, booking_id, form.get().private_notes)
     return redirect(f"/bookings/{booking_id}?done=noted")

@@ -190,7 +190,7 @@ class PrivateNotesForm(Struct, frozen=True, kw_only=True):
 async def show_booking(work: Work, user: User, booking_id: UUID, form: Form[Any] = Form()) -> Response:
     found = await queries.get_hosted(work, user, booking_id)
     details, booking = found.details, found.details.booking
-    changes = await bookings.list_changes(work, booking)
+    changes = await bookings.list_booking_changes(work, booking)
     # What is sent and noted is the owner's.
     is_owner = booking.host_id == user.id
     effects = await timeline.list_timeline(work, user, booking_id) if is_owner else []

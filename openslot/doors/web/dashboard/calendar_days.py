@@ -103,8 +103,12 @@ class DayMaker(Struct, frozen=True, kw_only=True):
         numbers = range(day_number(self.days.first), day_number(self.days.last) + 1)
         offsets = get_offsets(get_zone(self.user.zone), self.days.first, self.days.last)
         free = _by_day(offsets, numbers, ((start, end, "") for start, end in found.free))
-        away = _by_day(offsets, numbers, layout.join_named((each.start, each.end, each.name) for each in found.away))
-        busy = _by_day(offsets, numbers, layout.join_named((each.start, each.end, each.name) for each in found.busy))
+        away = _by_day(
+            offsets, numbers, layout.join_named_spans((each.start, each.end, each.name) for each in found.away)
+        )
+        busy = _by_day(
+            offsets, numbers, layout.join_named_spans((each.start, each.end, each.name) for each in found.busy)
+        )
         booked = _list_booked(offsets, numbers, found.meetings)
         today, moment = layout.place_now(offsets, floor_second(self.now))
         return [
@@ -179,7 +183,7 @@ def clip_day(day: ShownDay, hours: range) -> ShownDay:
 
 def _clip(labelled: Iterable[Labelled], hours: range) -> Iterator[Labelled]:
     for where, label in labelled:
-        if clipped := layout.clip(where, hours):
+        if clipped := layout.clip_place(where, hours):
             yield clipped, label
 
 

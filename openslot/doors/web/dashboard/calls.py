@@ -137,7 +137,7 @@ async def ask_to_delete_call(work: Work, user: User, call_id: UUID) -> Response:
 
 @post("/calls/{call_id}/delete")
 async def delete_call(work: Work, user: User, call_id: UUID) -> Response:
-    await history.delete_call(work, user, call_id)
+    await history.erase_call(work, user, call_id)
     return redirect("/calls?done=deleted")
 
 

@@ -64,7 +64,7 @@ class ShownField(Struct, frozen=True, kw_only=True):
 
 @get("/settings/crm/{connection_id}/fields", limit=VIEWS)
 async def show_fields(work: Work, user: User, connection_id: UUID, form: Form[FieldsForm] = Form()) -> Response:
-    connection = await crm.get_connection(work, user, connection_id)
+    connection = await crm.get_crm_connection(work, user, connection_id)
     options = hubspot_fields.read_options(connection)
     questions = await hubspot_fields.list_questions(work, user)
     properties: Sequence[Property] = ()
@@ -102,10 +102,10 @@ async def show_fields(work: Work, user: User, connection_id: UUID, form: Form[Fi
 
 @post("/settings/crm/{connection_id}/fields", transaction="none", limit=VIEWS, shows=show_fields)
 async def save_fields(work: Work, user: User, connection_id: UUID, form: Form[FieldsForm]) -> Response:
-    connection = await crm.get_connection(work, user, connection_id)
+    connection = await crm.get_crm_connection(work, user, connection_id)
     hubspot_fields.read_options(connection)
     sent = form.get()
-    await hubspot_fields.choose(work, user, connection, sent.options, sent.places)
+    await hubspot_fields.choose_properties(work, user, connection, sent.options, sent.places)
     return redirect(f"{HERE}/{connection_id}/fields?done=saved")
 
 

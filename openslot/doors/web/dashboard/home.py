@@ -42,12 +42,12 @@ async def show_home(request: Request, work: Work, user: User | None) -> Response
     if user is None:
         return show_no_account(work) if await access.needs_set_up(work) else redirect("/login")
     week = read_week(user, first_weekday=first_weekday_of(locale_of(request, user)), now=work.now)
-    entries = await agenda.list_between(work, user, since=week.since, until=week.until, limit=MAX_BOOKINGS)
+    entries = await agenda.list_bookings_between(work, user, since=week.since, until=week.until, limit=MAX_BOOKINGS)
     attention = await timeline.list_attention(work, user)
-    kept = 0 if mail.sends_mail(work.runtime) else await mail.count_kept(work, user)
+    kept = 0 if mail.sends_mail(work.runtime) else await mail.count_kept_mails(work, user)
     offered, _ = await event_types.list_event_types(work, user, only_active=True, limit=MAX_LINKS)
     period = HostPeriod(first=week.today - timedelta(days=COUNTED_DAYS - 1), last=week.today)
-    overview = await analytics.read_overview(work, user, period)
+    overview = await analytics.read_host_overview(work, user, period)
     return page(
         "dashboard/home.html",
         user,

@@ -44,7 +44,7 @@ async def show_notifications(work: Work, user: User) -> Response:
         here=HERE,
         notices=NOTICES,
         groups=[(Text("Meetings"), MEETINGS), (Text("Problems"), PROBLEMS)],
-        topics=await mail.get_topics(work, user),
+        topics=await mail.get_mail_topics(work, user),
         entries=list_entries(await reminders.get_reminders(work, user.id)),
         scope=ALL,
     )
@@ -55,5 +55,5 @@ async def change_notifications(work: Work, user: User, form: Form[TopicsForm]) -
     """Choose which mails the host gets."""
     if form.sent is None:
         raise Invalid(details=form.faults)
-    await mail.set_topics(work, user, frozenset(topic for topic in MailTopic if topic in form.sent.topics))
+    await mail.set_mail_topics(work, user, frozenset(topic for topic in MailTopic if topic in form.sent.topics))
     return redirect(f"{HERE}?done=saved")

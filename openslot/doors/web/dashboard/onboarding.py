@@ -80,16 +80,18 @@ async def choose_zone(work: Work, user: User, form: Form[WelcomeZoneForm]) -> Re
     for schedule in await schedules.list_schedules(work, user):
         if schedule.zone == user.zone != zone:
             version = version_of((schedule.name, schedule.zone))
-            await schedules.change_details(work, user, schedule.id, name=schedule.name, zone=zone, version=version)
-    await accounts.change_settings(work, user, UserSettings(zone=zone))
-    await accounts.set_welcome_step(work, user, 2)
+            await schedules.change_schedule_details(
+                work, user, schedule.id, name=schedule.name, zone=zone, version=version
+            )
+    await accounts.change_user_settings(work, user, UserSettings(zone=zone))
+    await accounts.set_first_step(work, user, 2)
     return redirect("/welcome/hours")
 
 
 @post("/welcome/finish")
 async def finish_welcome(work: Work, user: User) -> Response:
     """Finish or skip the first steps; the first screen does not mention them any more."""
-    await accounts.finish_welcome(work, user)
+    await accounts.finish_first_steps(work, user)
     return redirect("/")
 
 
@@ -132,8 +134,10 @@ async def choose_hours(work: Work, user: User, form: Form[WelcomeHoursForm]) -> 
         if faults := range_fields.find_faults(week) or ({} if any(day.ranges for day in week) else {"form": NO_DAY}):
             raise Invalid(details=faults)
         schedule, *_ = await schedules.list_schedules(work, user)
-        await schedules.change_hours(work, user, schedule.id, range_fields.week_of(week), version=form["version"])
-    await accounts.set_welcome_step(work, user, 3)
+        await schedules.change_schedule_hours(
+            work, user, schedule.id, range_fields.week_of(week), version=form["version"]
+        )
+    await accounts.set_first_step(work, user, 3)
     return redirect("/welcome/calendar")
 
 
@@ -141,7 +145,7 @@ async def choose_hours(work: Work, user: User, form: Form[WelcomeHoursForm]) -> 
 async def show_welcome_calendar(work: Work, user: User, form: Form[Any] = Form()) -> Response:
     """Show the ways to connect a calendar, or which ones are connected."""
     providers = tuple(connections.PROVIDERS.values())
-    found = await calendars.list_connections(work, user)
+    found = await calendars.list_calendar_connections(work, user)
     vendors = list_clients(work.runtime.settings)
     return step_page(user, 3, form, connections=found, providers=providers, vendors=vendors)
 
@@ -162,7 +166,7 @@ async def connect_first_feed(work: Work, user: User, form: Form[connections.Cale
 
 @post("/welcome/calendar/skip")
 async def skip_calendar(work: Work, user: User) -> Response:
-    await accounts.set_welcome_step(work, user, 4)
+    await accounts.set_first_step(work, user, 4)
     return redirect("/welcome/link")
 
 

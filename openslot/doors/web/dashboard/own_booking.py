@@ -44,7 +44,7 @@ async def show_own_booking(work: Work, user: User) -> Response:
         mails=_list_steps(effects, EffectKind.MAIL, user, now=work.now),
         entries=_list_steps(effects, EffectKind.CALENDAR, user, now=work.now),
         is_pending=any(each.kind in SHOWN and each.state in PENDING for each in effects),
-        connections=await calendars.list_connections(work, user),
+        connections=await calendars.list_calendar_connections(work, user),
     )
 
 

@@ -26,7 +26,7 @@ HERE = "/settings/payments"
 @get("/settings/payments")
 async def show_payment_account(work: Work, user: User, form: Form[PaymentKeyForm] = Form()) -> Response:
     theirs = [each for each in await list_accounts(work, user.id) if each.organization]
-    own = await connecting.find_connection(work, user)
+    own = await connecting.find_payment_connection(work, user)
     shown = describe(work, own)
     return page("dashboard/payments/account.html", user, here=HERE, notices=NOTICES, form=form, theirs=theirs, **shown)
 
@@ -34,27 +34,27 @@ async def show_payment_account(work: Work, user: User, form: Form[PaymentKeyForm
 @post(
     "/settings/payments", transaction="none", limit=TRIES, shows=show_payment_account, at={Conflict: "key"}, names=NAMES
 )
-async def connect_payment_account(work: Work, user: User, form: Form[PaymentKeyForm]) -> Response:
+async def connect_payments(work: Work, user: User, form: Form[PaymentKeyForm]) -> Response:
     account, is_agreed = await check(work, user, form.get())
     if account.replacement is not None and not is_agreed:
         return page(QUESTION, user, here=HERE, **ask(work, user, account, account.replacement, form.get()))
     async with work.transaction():
-        await connecting.connect(work, user, account)
+        await connecting.connect_payment_account(work, user, account)
     return redirect(f"{HERE}?done={done_of(account)}")
 
 
 @get("/settings/payments/disconnect")
 async def ask_to_disconnect_payments(work: Work, user: User, form: Form[DisconnectionForm] = Form()) -> Response:
-    connection = await connecting.find_connection(work, user)
+    connection = await connecting.find_payment_connection(work, user)
     if connection is None:
         return redirect(HERE)
-    preview = await connecting.preview_disconnection(work, connection)
+    preview = await connecting.preview_payment_disconnection(work, connection)
     return page("dashboard/payments/disconnect.html", user, here=HERE, form=form, preview=preview)
 
 
 @post("/settings/payments/disconnect", transaction="none", shows=ask_to_disconnect_payments, at={Conflict: "form"})
 async def disconnect_payments(work: Work, user: User, form: Form[DisconnectionForm]) -> Response:
-    leaves_open = await connecting.end_checkouts(work, await connecting.get_connection(work, user))
+    leaves_open = await connecting.end_open_checkouts(work, await connecting.get_payment_connection(work, user))
     async with work.transaction():
-        await connecting.disconnect(work, user, leaves_open=leaves_open)
+        await connecting.disconnect_payment_account(work, user, leaves_open=leaves_open)
     return redirect(f"{HERE}?done=disconnected")

@@ -41,9 +41,9 @@ async def change_preferences(work: Work, user: User, form: Form[PreferencesForm]
         hour_format=_choose("hours", sent.hours, HOURS) if sent.hours else user.hour_format,
         first_weekday=_choose("first_weekday", sent.first_weekday, DAYS) if sent.first_weekday else user.first_weekday,
     )
-    await accounts.set_preferences(work, user, wanted)
+    await accounts.set_user_preferences(work, user, wanted)
     if sent.language:
-        await accounts.change_settings(work, user, UserSettings(locale=sent.language))
+        await accounts.change_user_settings(work, user, UserSettings(locale=sent.language))
     return redirect(local_path(sent.back))
 
 

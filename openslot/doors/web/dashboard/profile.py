@@ -74,14 +74,14 @@ async def change_profile(work: Work, user: User, form: Form[AboutForm]) -> Respo
     """Change name, time zone and language, all of them or none."""
     sent = form.get()
     wanted = UserSettings(name=sent.name, zone=read_zone(sent.timezone) or sent.timezone, locale=sent.locale)
-    await accounts.change_settings(work, user, wanted)
+    await accounts.change_user_settings(work, user, wanted)
     return redirect(f"{HERE}?done=saved")
 
 
 @post(f"{HERE}/link", shows=show_profile, at={Conflict: "username"})
 async def change_link(work: Work, user: User, form: Form[LinkForm]) -> Response:
     """Change the username, which is the first word of the host's link."""
-    await accounts.change_settings(work, user, UserSettings(username=form.get().username))
+    await accounts.change_user_settings(work, user, UserSettings(username=form.get().username))
     return redirect(f"{HERE}?done=link")
 
 
@@ -89,7 +89,7 @@ async def change_link(work: Work, user: User, form: Form[LinkForm]) -> Response:
 async def change_former_link(work: Work, user: User, form: Form[FormerLinkForm]) -> Response:
     """Choose whether a former link leads to the host's page."""
     sent = form.get()
-    await profiles.set_leads(work, user, sent.username, leads=sent.redirect == "yes")
+    await profiles.set_username_leads(work, user, sent.username, leads=sent.redirect == "yes")
     return redirect(f"{HERE}?done=former")
 
 
@@ -101,7 +101,7 @@ async def upload_photo(work: Work, user: User, form: Form[PhotoForm]) -> Respons
         raise Invalid(details={"photo": EMPTY})
     picture = await prepare_picture(sent.body)
     async with work.transaction():
-        await profiles.set_photo(work, user, picture)
+        await profiles.set_user_photo(work, user, picture)
     return redirect(f"{HERE}?done=photo")
 
 
@@ -115,5 +115,5 @@ async def ask_to_remove_photo(user: User) -> Response:
 
 @post(f"{HERE}/photo/remove")
 async def remove_photo(work: Work, user: User) -> Response:
-    await profiles.remove_photo(work, user)
+    await profiles.remove_user_photo(work, user)
     return redirect(f"{HERE}?done=removed")

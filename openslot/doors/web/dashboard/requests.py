@@ -32,7 +32,7 @@ class DeclineForm(Struct, frozen=True, kw_only=True):
 @get("/bookings/requests")
 async def show_requests(work: Work, user: User) -> Response:
     """List what waits for the host, by its start."""
-    days = list_days(work, user, await requests.list_waiting(work, user))
+    days = list_days(work, user, await requests.list_waiting_requests(work, user))
     return page("dashboard/requests.html", user, here="/bookings", days=days, notices=NOTICES)
 
 
@@ -89,14 +89,16 @@ def _tell_end(found: FoundRequest, state: RequestState, user: User) -> Text:
 @post("/bookings/requests/{booking_id}/confirm", shows=show_request, at={Conflict: "reason"})
 async def confirm_request(work: Work, user: User, booking_id: UUID) -> Response:
     found = await requests.get_request(work, BookingRef(booking_id, user.id))
-    await requests.confirm(work, BookingRef(booking_id, user.id))
+    await requests.confirm_booking_request(work, BookingRef(booking_id, user.id))
     return redirect(f"{write_path(found.details, user)}?done=confirmed")
 
 
 @post("/bookings/requests/{booking_id}/decline", shows=show_request, at={Conflict: "reason"})
 async def decline_request(work: Work, user: User, booking_id: UUID, form: Form[DeclineForm]) -> Response:
     found = await requests.get_request(work, BookingRef(booking_id, user.id))
-    await requests.decline(work, BookingRef(booking_id, user.id), reason=form.get().reason.strip() or None)
+    await requests.decline_booking_request(
+        work, BookingRef(booking_id, user.id), reason=form.get().reason.strip() or None
+    )
     path = "/bookings/requests" if sees_booking(found.details, user) else write_ledger_path(found.details)
     return redirect(f"{path}?done=declined")
 

@@ -142,7 +142,7 @@ async def _find_selection(work: Work, user: User, texts: Iterable[str]) -> Selec
         fault = Text("Select at most %(count)s bookings", count=MAX_SELECTED) if wanted else NOTHING_SELECTED
         raise Invalid(fault, details={"id": fault})
     ids = [UUID(text) for text in wanted if SHAPE.fullmatch(text)]
-    entries = await bookings.list_selected(work, user, ids)
+    entries = await bookings.list_selected_bookings(work, user, ids)
     if not entries:
         raise BookingNotFound
     return Selection(entries=entries, missing=len(wanted) - len(entries))

@@ -86,7 +86,7 @@ async def show_conversation(
     )
     is_read_now = number == 1 and thread.is_unread
     if is_read_now:
-        await inbox.mark_read(work, user, thread)
+        await inbox.mark_thread_read(work, user, thread)
     return page(
         "dashboard/conversations/thread.html",
         user,
@@ -118,12 +118,12 @@ async def _describe(work: Work, user: User, thread: Conversation) -> dict[str, A
 @get("/conversations/{conversation_id}/messages")
 async def send_new_messages(request: Request, work: Work, user: User, conversation_id: UUID) -> Response:
     """Send the newest messages for the page of a thread that is open, or nothing if it has them."""
-    version = await inbox.get_version(work, user, conversation_id)
+    version = await inbox.get_thread_version(work, user, conversation_id)
     if request.headers.get("if-none-match") == f'"{version}"':
         return Response(status=304, headers={"etag": f'"{version}"', **NOT_KEPT})
     thread = await inbox.get_thread(work, user, conversation_id)
     if thread.is_unread:
-        await inbox.mark_read(work, user, thread)
+        await inbox.mark_thread_read(work, user, thread)
     shown = page("dashboard/conversations/messages.html", user, **await _describe(work, user, thread))
     return replace(shown, headers={**shown.headers, "etag": f'"{thread.version}"'})
 

@@ -49,7 +49,7 @@ async def show_data(work: Work, user: User, form: Form[Any] = Form()) -> Respons
 @post("/settings/data/export", shows=show_data, at={Conflict: "form", RateLimited: "form"}, own_status=True)
 async def request_export(work: Work, user: User) -> Response:
     """Ask for a copy of all data."""
-    await exports.request_export(work, user)
+    await exports.request_data_export(work, user)
     return redirect(f"{HERE}?done=requested")
 
 
@@ -59,7 +59,7 @@ async def download(work: Work, user: User, export_id: UUID) -> Response:
     export = await exports.get_ready_export(work, user, export_id)
     name = f"openslot-{user.username}-{words.day(export.requested_at, user.zone)}.zip"
     headers = {"content-type": "application/zip", "content-disposition": f"attachment; filename={name}"}
-    body = Stream(size=export.size, pieces=exports.read_file(work, export))
+    body = Stream(size=export.size, pieces=exports.read_export_file(work, export))
     return Response(headers={**NOT_KEPT, **headers}, body=body)
 
 
@@ -78,7 +78,7 @@ async def show_delete(work: Work, entry: Entry, user: User, form: Form[DeleteAcc
             await deletions.check_organizations(work, user)
         except Conflict as refusal:
             return page("dashboard/your_data/not_deletable.html", user, here=HERE, obstacle=refusal.sentence)
-    return await _show_deletion(work, user, form, await two_factor.get_state(work, user))
+    return await _show_deletion(work, user, form, await two_factor.get_two_factor_state(work, user))
 
 
 @get("/settings/data/delete/{token}")
@@ -92,7 +92,7 @@ async def show_delete_by_link(work: Work, entry: Entry, user: User, token: str) 
 @post("/settings/data/delete/link", transaction="none")
 async def send_deletion_link(work: Work, user: User) -> Response:
     """Send the link to the owner of an account that has no password."""
-    state = await two_factor.get_state(work, user)
+    state = await two_factor.get_two_factor_state(work, user)
     try:
         await take_own(work.runtime, LINKS, user.id)
     except RateLimited as refusal:
@@ -114,7 +114,7 @@ async def send_deletion_link(work: Work, user: User) -> Response:
 )
 async def delete_own_account(work: Work, user: User, form: Form[DeleteAccountForm]) -> Response:
     """Delete the account if its owner is sure; the password is checked without a connection."""
-    sent, state = form.get(), await two_factor.get_state(work, user)
+    sent, state = form.get(), await two_factor.get_two_factor_state(work, user)
     await confirm_owner(work, user, state, password=sent.password, code=sent.code, proof=sent.proof)
     async with work.transaction():
         await deletions.delete_account(work, user, message=sent.message.strip())

@@ -174,7 +174,7 @@ def _read_rows(rows: Sequence[HostRow], place: str) -> Iterator[tuple[HostWanted
 async def read_hosts(work: Work, team: Team, text: str) -> list[HostWanted]:
     """Read hosts from lines, each with an address and, after commas, a weight and a priority of their own."""
     lines = [[part.strip() for part in line.split(",")] for line in filter(str.strip, text.splitlines())]
-    known = await teams.find_members(work, team, [email for email, *_ in lines])
+    known = await teams.find_team_members(work, team, [email for email, *_ in lines])
     found = []
     for email, *numbers in lines:
         if len(numbers) > 2 or not all(re.fullmatch(r"\d{0,4}", each, re.ASCII) for each in numbers):

@@ -56,10 +56,10 @@ class RoleForm(Struct, frozen=True, kw_only=True):
 
 @get("/organization/members/{member_id}")
 async def show_member(request: Exchange, work: Work, user: User, member_id: UUID, form: Form[Any] = Form()) -> Response:
-    own = current.get_administered(request)
+    own = current.get_administered_membership(request)
     listed = await members.get_listed_member(work, own.organization_id, member_id)
     member = listed.member
-    state, tone = current.STATES[listed.get_state(now=work.now)]
+    state, tone = current.STATE_WORDS[listed.get_state(now=work.now)]
     invited_at, until = listed.invited_at, listed.invited_until
     may_decide = may_decide_about(own.role, member.role)
     return current.organization_page(
@@ -69,8 +69,8 @@ async def show_member(request: Exchange, work: Work, user: User, member_id: UUID
         here=HERE,
         member=member,
         name=member.shown_name,
-        role=current.ROLES[member.role],
-        roles=[(each, current.ROLES[each]) for each in list_grantable(own.role)],
+        role=current.ROLE_WORDS[member.role],
+        roles=[(each, current.ROLE_WORDS[each]) for each in list_grantable(own.role)],
         state=state,
         tone=tone,
         joined=words.day(member.created_at, user.zone),
@@ -95,7 +95,7 @@ async def change_role(request: Exchange, work: Work, user: User, member_id: UUID
     is_raised = member.role not in {role, Role.OWNER} and role in RAISED
     if is_raised and not form.get().confirmed and role in list_grantable(change.administration.role):
         return _ask_to_raise(request, user, member, role)
-    await members.change_role(work, change.administration, member, role)
+    await members.change_member_role(work, change.administration, member, role)
     before, after = {"role": member.role}, {"role": role}
     await change.log(ChangeAction.ROLE_CHANGED, member.user.email, member.id, before=before, after=after)
     return redirect(f"{HERE}/{member_id}?done=role")
@@ -103,7 +103,7 @@ async def change_role(request: Exchange, work: Work, user: User, member_id: UUID
 
 def _ask_to_raise(request: Exchange, user: User, member: Member, role: Role) -> Response:
     title, explanation, yes = RAISED[role]
-    organization_id = current.get_administered(request).organization_id
+    organization_id = current.get_administered_membership(request).organization_id
     return page(
         "confirm.html",
         user,
@@ -132,7 +132,7 @@ async def invite_again(request: Exchange, work: Work, user: User, member_id: UUI
     """Send an invitation again; the earlier link becomes invalid."""
     change, listed = await _begin(request, work, user, member_id)
     members.check_may_decide(change.administration, listed.member)
-    await invitations.invite_again(work, change.organization, listed)
+    await invitations.renew_invitation(work, change.organization, listed)
     await change.log(ChangeAction.INVITATION_RESENT, listed.member.user.email, listed.member.id)
     return redirect(f"{HERE}/{member_id}?done={'invited' if sends_mail(work.runtime) else 'kept'}")
 
@@ -152,9 +152,9 @@ async def _begin(
     request: Exchange, work: Work, user: User, member_id: UUID
 ) -> tuple[current.AdministratorChange, ListedMember]:
     """Take the locks under which a member is decided about."""
-    own = current.get_administered(request)
+    own = current.get_administered_membership(request)
     await members.get_member_for_change(work, own.organization_id, member_id)
-    change = await current.begin_change(request, work, user)
+    change = await current.begin_administrator_change(request, work, user)
     return change, await members.get_listed_member(work, own.organization_id, member_id)
 
 
@@ -215,9 +215,9 @@ async def suspend(request: Exchange, work: Work, user: User, member_id: UUID, fo
 async def _leave(
     request: Exchange, work: Work, user: User, member_id: UUID, form: Form[LeavingForm], *, removes: bool
 ) -> Response:
-    own = current.get_administered(request)
+    own = current.get_administered_membership(request)
     member = await members.get_member_for_change(work, own.organization_id, member_id)
-    change = await current.begin_change(request, work, user)
+    change = await current.begin_administrator_change(request, work, user)
     if member.pending:
         raise NotFound
     leave = departures.remove_by_hand if removes else departures.suspend_by_hand
@@ -244,7 +244,7 @@ def compare(seen: LeavingForm, cancelled: list[UUID]) -> tuple[int, int]:
 async def _preview_page(
     request: Exchange, work: Work, user: User, member_id: UUID, *, removes: bool, refusal: Refusal | None = None
 ) -> Response:
-    own = current.get_administered(request)
+    own = current.get_administered_membership(request)
     member = await members.get_member(work, own.organization_id, member_id)
     is_own = member.user.id == user.id
     if member.pending or is_own or not may_decide_about(own.role, member.role) or not (removes or member.active):

@@ -64,7 +64,7 @@ class AssistantsForm(Struct, frozen=True, kw_only=True):
 
 @get("/organization/settings")
 async def show_settings(request: Exchange, work: Work, user: User, form: Form[Any] = Form()) -> Response:
-    own = current.get_administered(request)
+    own = current.get_administered_membership(request)
     organization = await organizations.get_organization_by_id(work, own.organization_id)
     chosen, until = await profiles.get_brand(work, organization), organization.plan_until
     is_paid = organization.plan_origin == "subscription"
@@ -90,7 +90,7 @@ async def show_settings(request: Exchange, work: Work, user: User, form: Form[An
 
 @post("/organization/settings/names", shows=show_settings)
 async def change_names(request: Exchange, work: Work, user: User, form: Form[NamesForm]) -> Response:
-    change, sent = await current.begin_change(request, work, user), form.get()
+    change, sent = await current.begin_administrator_change(request, work, user), form.get()
     organization = change.organization
     changed = await organizations.change_organization(work, organization, name=sent.name, slug=sent.slug)
     before, after = ({"name": each.name, "slug": each.slug} for each in (organization, changed))
@@ -100,11 +100,11 @@ async def change_names(request: Exchange, work: Work, user: User, form: Form[Nam
 
 @post("/organization/settings/brand", shows=show_settings, names={"name": "brand"})
 async def change_brand(request: Exchange, work: Work, user: User, form: Form[BrandForm]) -> Response:
-    change, sent = await current.begin_change(request, work, user), form.get()
+    change, sent = await current.begin_administrator_change(request, work, user), form.get()
     organization = change.organization
     was = await profiles.get_brand(work, organization)
     wanted = ChosenBrand(name=sent.brand, color=sent.color.strip(), logo_url=sent.logo)
-    chosen = await profiles.set_brand(work, organization, wanted)
+    chosen = await profiles.choose_brand(work, organization, wanted)
     before, after = ({"name": each.name, "color": each.color, "logo": each.logo_url} for each in (was, chosen))
     await change.log(ChangeAction.BRAND_CHANGED, organization.name, organization.id, before=before, after=after)
     return redirect(f"{HERE}?done=saved")
@@ -112,7 +112,7 @@ async def change_brand(request: Exchange, work: Work, user: User, form: Form[Bra
 
 @post("/organization/settings/departures", shows=show_settings)
 async def change_departures(request: Exchange, work: Work, user: User, form: Form[DeparturesForm]) -> Response:
-    change, sent = await current.begin_change(request, work, user), form.get()
+    change, sent = await current.begin_administrator_change(request, work, user), form.get()
     organization = change.organization
     changed = await organizations.change_organization_settings(
         work, organization, keeps_bookings=sent.keeps, departure_share=sent.share
@@ -127,7 +127,7 @@ async def change_departures(request: Exchange, work: Work, user: User, form: For
 
 @post("/organization/settings/assistants", shows=show_settings)
 async def change_assistants(request: Exchange, work: Work, user: User, form: Form[AssistantsForm]) -> Response:
-    change, sent = await current.begin_change(request, work, user), form.get()
+    change, sent = await current.begin_administrator_change(request, work, user), form.get()
     organization = change.organization
     changed = await organizations.change_organization_settings(work, organization, assistants=sent.assistants)
     before, after = ({"assistants": each.assistants} for each in (organization, changed))
@@ -144,7 +144,7 @@ class OrganizationForm(Struct, frozen=True, kw_only=True):
 
 @get("/organization")
 async def show_organization(request: Exchange, work: Work, user: User) -> Response:
-    own = current.get_own(request)
+    own = current.get_own_membership(request)
     organization = await organizations.get_organization_by_id(work, own.organization_id)
     owners, _ = await members.search_members(
         work, organization.id, MemberFilter(role=Role.OWNER, state="active"), limit=MAX_NAMED
@@ -155,7 +155,7 @@ async def show_organization(request: Exchange, work: Work, user: User) -> Respon
         own,
         here="/organization",
         plan=words.PLANS[running(organization.plan, organization.plan_until, now=work.now)],
-        role=current.ROLES[own.role],
+        role=current.ROLE_WORDS[own.role],
         owners=[each.member.user for each in owners],
     )
 
@@ -163,7 +163,7 @@ async def show_organization(request: Exchange, work: Work, user: User) -> Respon
 @post("/organization/switch")
 async def switch_organization(request: Exchange, work: Work, user: User) -> Response:
     """Remember which of several organizations to show."""
-    return redirect("/organization", current.choice_cookie(work, current.get_own(request)))
+    return redirect("/organization", current.organization_cookie(work, current.get_own_membership(request)))
 
 
 @get("/organization/new")
@@ -189,12 +189,12 @@ async def create_organization(request: Exchange, work: Work, user: User, form: F
     plan = Plan(sent.plan) if user.is_admin else Plan.FREE
     slug = sent.slug.strip() or organizations.suggest_slug(sent.name)
     made = await organizations.add_organization(work, name=sent.name, slug=slug, plan=plan)
-    await members.add_member(work, made, user, role=Role.OWNER)
-    change = current.OrganizationChange(work=work, author=current.author_of(request, user), organization=made)
+    await members.add_organization_member(work, made, user, role=Role.OWNER)
+    change = current.OrganizationChange(work=work, author=current.change_author(request, user), organization=made)
     after = {"name": made.name, "slug": made.slug, "plan": made.plan}
     await change.log(ChangeAction.ORGANIZATION_CREATED, made.name, made.id, after=after)
     own = OwnMembership(organization_id=made.id, organization_name=made.name, role=Role.OWNER)
-    return redirect("/organization/members?done=created", current.choice_cookie(work, own))
+    return redirect("/organization/members?done=created", current.organization_cookie(work, own))
 
 
 @get("/organization/delete")
@@ -205,12 +205,12 @@ async def show_delete_organization(
     return current.organization_page(
         "delete.html",
         request,
-        current.get_administered(request),
+        current.get_administered_membership(request),
         here=HERE,
         form=form,
         organization=organization,
         preview=await organization_deletions.preview_deletion(work, organization),
-        state=await two_factor.get_state(work, user),
+        state=await two_factor.get_two_factor_state(work, user),
     )
 
 
@@ -224,13 +224,13 @@ async def delete_own_organization(
     async with work.transaction():
         deleted = await organization_deletions.delete_as_owner(work, organization, user)
         await organization_deletions.log_deletion(
-            work, current.author_of(request, user), deleted, plan=organization.plan
+            work, current.change_author(request, user), deleted, plan=organization.plan
         )
     return redirect("/?done=organization-deleted")
 
 
 async def _get_owned(request: Exchange, work: Work) -> Organization:
-    own = current.get_administered(request)
+    own = current.get_administered_membership(request)
     if own.role is not Role.OWNER:
         raise OwnerRequired
     return await organizations.get_organization_by_id(work, own.organization_id)

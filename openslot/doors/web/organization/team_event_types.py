@@ -18,7 +18,7 @@ from openslot.doors.http.forms import parse_fields
 from openslot.doors.web.organization.hosting_forms import MAX_ROWS, read_hosts
 from openslot.doors.web.organization.team_ledger import BALANCES
 from openslot.doors.web.organization.teams import HERE, begin_team_change, get_managed
-from openslot.doors.web.shared.organization import get_own, organization_page
+from openslot.doors.web.shared.organization import get_own_membership, organization_page
 from openslot.doors.web.shared.pages import redirect
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.text import LINE, ShortLine
@@ -48,12 +48,12 @@ async def show_new_team_event_type(
     request: Exchange, work: Work, user: User, team_id: UUID, form: Form[NewTeamEventTypeForm] = Form()
 ) -> Response:
     team = await get_managed(request, work, user, team_id)
-    members = await teams.list_members(work, team)
+    members = await teams.list_team_members(work, team)
     begins = {"duration": "30", "owner": user.email, "pick": "1", "balance": Balance.SHARE.value}
     return organization_page(
         "new_team_event_type.html",
         request,
-        get_own(request),
+        get_own_membership(request),
         here=HERE,
         team=team,
         members=members if len(members) <= MAX_ROWS else [],
@@ -77,7 +77,7 @@ async def create_team_event_type(
     change, sent = await begin_team_change(request, work, user, team_id), form.get()
     owner = await hosting.get_owner(work, change.team, sent.owner)
     schedule, *_ = await schedules.list_schedules(work, owner)
-    wanted = event_types.draft(
+    wanted = event_types.draft_event_type(
         work, schedule, name=sent.name.strip(), slug=sent.slug.strip(), duration_minutes=sent.duration
     )
     typed = await _read_typed(work, change.team, sent.typed_hosts)

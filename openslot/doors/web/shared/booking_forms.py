@@ -139,7 +139,7 @@ async def pick_month(
     What is full can be waited for if `wait_at` says where.
     """
     month = options.month or (options.on and options.on.replace(day=1))
-    read = await availability.list_month(work, which, zone=options.zone or zone, month=month, without=without)
+    read = await availability.list_month_of_slots(work, which, zone=options.zone or zone, month=month, without=without)
     if apart_from is not None:
         others = [start for start in read.slots.starts if start != floor_second(apart_from)]
         read = replace(read, slots=replace(read.slots, starts=others))

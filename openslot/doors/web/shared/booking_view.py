@@ -95,7 +95,7 @@ class Look(Struct, frozen=True, kw_only=True):
 
 async def find_look(work: Work, host_id: UUID, *, color: str) -> Look:
     """Find how a host's pages look; without a color of their brand they have this one."""
-    host = await profiles.find_host(work, host_id, color=color)
+    host = await profiles.find_branded_host(work, host_id, color=color)
     if host is None:
         return Look(color=color)
     return Look(color=host.brand.color, brand=host.page, photo=profiles.photo_path(host.photo))

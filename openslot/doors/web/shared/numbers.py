@@ -86,7 +86,7 @@ class TemplateForm(Struct, frozen=True, kw_only=True):
 
 async def check_token(work: Work, owner: NumberOwner, connection_id: UUID, token: str) -> CheckedNumber:
     """Ask the provider whether a connected number can be used with another token; begins no transaction."""
-    known = await connecting.get_connection(work, owner, connection_id)
+    known = await connecting.get_number_connection(work, owner, connection_id)
     wanted = NumberWanted(
         provider=known.provider,
         channel=known.channel,

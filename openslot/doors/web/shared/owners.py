@@ -26,4 +26,4 @@ async def confirm_owner(work: Work, user: User, state: TwoFactorState, *, passwo
         raise Invalid(details={"form": NO_PROOF})
     if state.has_password:
         await access.confirm_password(work, user, password)
-    await two_factor.confirm_code(work, user, code)
+    await two_factor.confirm_second_factor(work, user, code)

@@ -50,9 +50,9 @@ async def check(work: Work, owner: AccountOwner, sent: PaymentKeyForm) -> tuple[
     if not sent.asked:
         if not sent.key:
             raise Invalid(details={"key": NO_KEY})
-        return await connecting.check_account(work, owner, sent.wanted), False
+        return await connecting.check_payment_account(work, owner, sent.wanted), False
     asked = read_answer(work, owner, sent.asked)
-    account = await connecting.check_account(work, owner, asked.wanted)
+    account = await connecting.check_payment_account(work, owner, asked.wanted)
     if account.replacement is None:
         raise PaymentConnectionChanged
     return account, account.replacement == asked.replacement
@@ -65,7 +65,7 @@ def ask(
     assert account.known is not None  # noqa: S101 - it is replaced
     known, found = account.known, account.found
     return {
-        "old": (connecting.name_account(known), known.account_id, *MODES[known.mode]),
+        "old": (connecting.name_payment_account(known), known.account_id, *MODES[known.mode]),
         "new": (account.name, found.account_id, *MODES[found.mode]),
         "mode": None if found.mode is known.mode else found.mode,
         "replacement": replacement,
@@ -84,7 +84,7 @@ def describe(work: Work, connection: PaymentConnection | None) -> dict[str, Any]
         return shown
     name, tone = MODES[connection.mode]
     return shown | {
-        "account": connecting.name_account(connection),
+        "account": connecting.name_payment_account(connection),
         "mode": name,
         "tone": tone,
         "notice_url": notice_url(settings, connection.id),

@@ -42,6 +42,6 @@ def attempt_cookie(work: Work, kept: str) -> Cookie:
 
 async def check_rate(work: Work, request: Request) -> None:
     """Refuse an address that begins or finishes more sign-ins than people do."""
-    verdict = await limits.take(work.db, f"oidc:{request.address}", MAX_A_MINUTE)
+    verdict = await limits.take_from_bucket(work.db, f"oidc:{request.address}", MAX_A_MINUTE)
     if not verdict.taken:
         raise RateLimited(TOO_MANY, retry_after=verdict.retry_after)

@@ -12,9 +12,9 @@ from openslot.doors.web.dashboard.calendar_layout import (
     DayPlace,
     assign_lanes,
     begin_week,
-    clip,
+    clip_place,
     count_minutes,
-    join_named,
+    join_named_spans,
     pick_hours,
     place_by_day,
     place_now,
@@ -143,13 +143,13 @@ def test_only_hours_in_which_something_happens_are_shown(places: list[tuple[int,
 
 
 def test_what_is_outside_of_the_hours_is_cut_off() -> None:
-    assert clip(DayPlace(0, 1440), range(8, 19)) == DayPlace(480, 1140)
-    assert clip(DayPlace(0, 480), range(8, 19)) is None
+    assert clip_place(DayPlace(0, 1440), range(8, 19)) == DayPlace(480, 1140)
+    assert clip_place(DayPlace(0, 480), range(8, 19)) is None
 
 
 def test_busy_times_that_overlap_are_one_with_both_names() -> None:
     spans = [(30, 40, "Work"), (0, 10, "Work"), (5, 20, "Family"), (18, 30, "Work")]
-    assert join_named(spans) == [(0, 30, "Work, Family"), (30, 40, "Work")]
+    assert join_named_spans(spans) == [(0, 30, "Work, Family"), (30, 40, "Work")]
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ async def change_holidays(work: Work, user: User, schedule_id: UUID, form: Form[
     # The regions on the page are those of the country before.
     region = form["region"] if form["country"] == form["shown_country"] else ""
     calendar = HolidayCalendar(form["country"], region or None) if form["country"] else None
-    await schedules.change_holidays(work, user, schedule_id, calendar, version=form["version"])
+    await schedules.change_schedule_holidays(work, user, schedule_id, calendar, version=form["version"])
     has_more = form["country"] != form["shown_country"] and list_regions(form["country"])
     return redirect(
         f"/availability/{schedule_id}{'/holidays?done=holidays' if has_more else '?done=holidays#holidays'}"

@@ -52,7 +52,7 @@ async def change_weekly_hours(
     week = read_week(form)
     if range_fields.find_faults(week):
         raise Invalid(details={"form": WRONG})
-    await schedules.change_hours(work, user, schedule_id, range_fields.week_of(week), version=form["version"])
+    await schedules.change_schedule_hours(work, user, schedule_id, range_fields.week_of(week), version=form["version"])
     return redirect(f"/availability/{schedule_id}?done=hours")
 
 
@@ -114,7 +114,7 @@ async def add_overrides(
     if faults or first is None or last is None:
         raise Invalid(details=faults)
     try:
-        await schedules.add_overrides(work, user, schedule_id, first=first, last=last, hours=hours)
+        await schedules.add_schedule_overrides(work, user, schedule_id, first=first, last=last, hours=hours)
     except Invalid as refusal:
         faults = {name if name in {"first", "last"} else "form": fault for name, fault in refusal.faults.items()}
         raise Invalid(details=faults) from None
@@ -142,7 +142,7 @@ async def change_override(work: Work, user: User, schedule_id: UUID, day: str, f
         raise Invalid(details=faults)
     try:
         wanted = DateOverride(override.on, hours)
-        await schedules.change_override(work, user, schedule_id, wanted, version=form["version"])
+        await schedules.change_schedule_override(work, user, schedule_id, wanted, version=form["version"])
     except Invalid as refusal:
         raise Invalid(details={"form": refusal.sentence}) from None
     return redirect(f"/availability/{schedule_id}?done=days&from={override.on}&to={override.on}#dates")
@@ -170,7 +170,7 @@ async def remove_override(work: Work, user: User, schedule_id: UUID, day: str) -
     on = read_day(day)
     if on is None:
         raise OverrideNotFound
-    await schedules.remove_override(work, user, schedule_id, on)
+    await schedules.remove_schedule_override(work, user, schedule_id, on)
     return redirect(f"/availability/{schedule_id}?done=removed#dates")
 
 

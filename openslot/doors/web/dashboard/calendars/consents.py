@@ -36,9 +36,9 @@ async def begin_consent(work: Work, user: User, vendor: str, form: Form[ConsentF
     chosen = _read_vendor(vendor)
     renews = _read_id(form["renews"])
     if renews is not None:
-        await calendars.get_connection(work, ConnectionRef(renews, user.id))
-    client = oauth.get_client(work.runtime, chosen)
-    url = await oauth.begin(work, user, chosen, renews=renews)
+        await calendars.get_calendar_connection(work, ConnectionRef(renews, user.id))
+    client = oauth.get_oauth_client(work.runtime, chosen)
+    url = await oauth.begin_oauth_consent(work, user, chosen, renews=renews)
     return page(
         "dashboard/calendars/consent.html", user, here=overview.HERE, client=client, service=client.name, url=url
     )
@@ -50,20 +50,20 @@ async def finish_consent(request: Request, work: Work, user: User, vendor: str) 
     answer = CallbackQuery(**{name: request.query.get(name, "") for name in CallbackQuery.__struct_fields__})
     chosen = _read_vendor(vendor)
     try:
-        consent = await oauth.finish(work, user, chosen, answer)
+        consent = await oauth.finish_oauth_consent(work, user, chosen, answer)
         if consent.renews is None:
-            await calendars.connect(work, user, consent)
+            await calendars.connect_calendar(work, user, consent)
             # A new user goes on with the first steps.
             is_new = user.welcome_step == CALENDAR_STEP
             return redirect("/welcome/calendar" if is_new else f"{overview.HERE}?done=connected")
-        await calendars.renew_consent(work, ConnectionRef(consent.renews, user.id), consent)
+        await calendars.renew_calendar_consent(work, ConnectionRef(consent.renews, user.id), consent)
     except REFUSALS as refusal:
         return _refuse(work, user, chosen, refusal)
     return redirect(f"{overview.HERE}/{consent.renews}?done=renewed")
 
 
 def _refuse(work: Work, user: User, vendor: OAuthVendor, refusal: Refusal) -> Response:
-    client = oauth.get_client(work.runtime, vendor)
+    client = oauth.get_oauth_client(work.runtime, vendor)
     return page(
         "dashboard/calendars/consent_refused.html",
         user,

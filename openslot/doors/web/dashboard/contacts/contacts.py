@@ -112,7 +112,7 @@ async def show_contacts(request: Request, work: Work, user: User) -> Response:
 @get("/contacts/{contact_id}")
 async def show_contact(work: Work, user: User, contact_id: UUID) -> Response:
     """Show a contact and what there was and will be with this person."""
-    known = await contacts.get_with_meetings(work, user, contact_id)
+    known = await contacts.get_contact_with_meetings(work, user, contact_id)
     contact = known.contact
     threads, calls = await _list_talks(work, user, contact.phone) if contact.phone else ([], [])
     return page(
@@ -205,7 +205,7 @@ def _read(form: Form[ContactForm]) -> dict[str, Any]:
 @get("/contacts/{contact_id}/delete")
 async def ask_to_delete_contact(work: Work, user: User, contact_id: UUID) -> Response:
     """Say what is lost and what stays, and ask whether it is meant."""
-    known = await contacts.get_with_meetings(work, user, contact_id)
+    known = await contacts.get_contact_with_meetings(work, user, contact_id)
     return page(
         "dashboard/contacts/delete.html",
         user,

@@ -149,7 +149,7 @@ async def delete_import_by_form(work: Work, user: User, import_id: UUID) -> Resp
 
 
 async def _show_draft(work: Work, user: User, found: ContactImport, form: Form[StartForm]) -> Response:
-    lines = await imports.list_sample(work, user, found.id)
+    lines = await imports.list_import_sample(work, user, found.id)
     sent = form.sent.column if form.sent else ()
     chosen = sent if len(sent) == len(found.header) else found.columns
     return page(
@@ -168,7 +168,7 @@ async def _show_draft(work: Work, user: User, found: ContactImport, form: Form[S
 
 
 async def _show_result(work: Work, user: User, found: ContactImport, *, number: int) -> Response:
-    bad = await imports.list_bad_lines(work, user, found.id, page=number, limit=BAD_LINES)
+    bad = await imports.list_bad_import_lines(work, user, found.id, page=number, limit=BAD_LINES)
     path = f"/contacts/imports/{found.id}"
     return page(
         "dashboard/contacts/result.html",
@@ -197,7 +197,7 @@ def _list_columns(found: ContactImport, lines: Sequence[ImportLine], chosen: Seq
 async def export_bad_lines(request: Request, work: Work, user: User, import_id: UUID) -> Response:
     """Send every line that was not imported, with its number and what is wrong with it."""
     found = await imports.get_import(work, user, import_id)
-    bad = await imports.list_bad_lines(work, user, import_id, limit=MAX_LINES)
+    bad = await imports.list_bad_import_lines(work, user, import_id, limit=MAX_LINES)
     # Thousands of lines take a while, and other requests must not wait for them.
     body = await asyncio.to_thread(_write, found, bad, locale_of(request))
     return send_csv(f"bad-lines-{words.day(work.now, user.zone)}.csv", body)

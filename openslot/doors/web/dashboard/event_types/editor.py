@@ -126,7 +126,7 @@ class ChangedField(Struct, frozen=True, kw_only=True):
 
 @get("/event-types/{event_type_id}")
 async def show_event_type_form(work: Work, user: User, event_type_id: UUID) -> Response:
-    found = await event_types.get_overview(work, user, event_type_id)
+    found = await event_types.get_event_type_overview(work, user, event_type_id)
     values = {**forms.write_values(found.event_type), "edition": edition_of(found.event_type)}
     return await edit_page(work, user, found, Form(values=values))
 
@@ -134,7 +134,7 @@ async def show_event_type_form(work: Work, user: User, event_type_id: UUID) -> R
 @post("/event-types/{event_type_id}")
 async def save_event_type(work: Work, user: User, event_type_id: UUID, form: Form[forms.EventTypeForm]) -> Response:
     """Save an event type, or change the locations of the form without saving it."""
-    found = await event_types.get_overview(work, user, event_type_id)
+    found = await event_types.get_event_type_overview(work, user, event_type_id)
     if form["act"]:
         values, focus = locations.change_locations(form.values, form["act"])
         return await edit_page(work, user, found, Form(values=values), focus=focus)
@@ -158,14 +158,14 @@ async def _save(work: Work, user: User, edited: EventType, form: Form[forms.Even
     except ScheduleNotFound:
         form = form.with_faults({"schedule": NO_SCHEDULE})
     if form.faults:
-        found = await event_types.get_overview(work, user, edited.id)
+        found = await event_types.get_event_type_overview(work, user, edited.id)
         return await edit_page(work, user, found, form)
     return redirect(f"/event-types/{edited.id}?done=saved")
 
 
 async def _show_changed(work: Work, user: User, edited: EventType, form: Form[forms.EventTypeForm]) -> Response:
     """Show the form with what was typed; fields that were only changed elsewhere take that change over."""
-    found = await event_types.get_overview(work, user, edited.id)
+    found = await event_types.get_event_type_overview(work, user, edited.id)
     elsewhere = find_changed(found.event_type, since=form["edition"], fields=DETAILS)
     ours = set(find_changed(edited, since=form["edition"], fields=DETAILS))
     saved, values = forms.write_values(found.event_type), dict(form.values)
@@ -308,7 +308,7 @@ async def create_event_type(request: Exchange, work: Work, user: User, form: For
         return await _show(request, work, user, form.with_faults({"schedule": NO_SCHEDULE}))
     free = await event_types.find_free_slug(work, user, suggest_slug(sent.name) or FALLBACK)
     begun = await find_beginning(request, work, user)
-    blank = event_types.draft(work, schedule, name=sent.name, slug=free, duration_minutes=sent.duration)
+    blank = event_types.draft_event_type(work, schedule, name=sent.name, slug=free, duration_minutes=sent.duration)
     blank = replace(blank, questions=begun.questions if begun else ())
     wanted, faults = forms.read_event_type(sent, blank)
     if faults:
@@ -339,7 +339,9 @@ async def _begin(request: Exchange, work: Work, user: User, point: StartingPoint
     if not own:
         return None
     name = str(localize(point.name, locale_of(request)))
-    blank = event_types.draft(work, own[0], name=name, slug=suggest_slug(name) or FALLBACK, duration_minutes=30)
+    blank = event_types.draft_event_type(
+        work, own[0], name=name, slug=suggest_slug(name) or FALLBACK, duration_minutes=30
+    )
     color = pick_color(request.entry.event_colors)
     return replace(blank, **{"min_notice_minutes": USUAL_NOTICE, "color": color, **point.changes})
 

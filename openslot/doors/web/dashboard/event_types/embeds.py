@@ -108,7 +108,7 @@ def list_snippets(work: Work, user: User, found: EventTypeOverview, options: Emb
 @get("/event-types/{event_type_id}/embed")
 async def show_embed(request: Request, work: Work, user: User, event_type_id: UUID) -> Response:
     """Show the code of every mode, and the link and its code to print."""
-    found = await event_types.get_overview(work, user, event_type_id)
+    found = await event_types.get_event_type_overview(work, user, event_type_id)
     options = read_embed(request)
     return page(
         "dashboard/event_types/embed.html",
@@ -126,7 +126,7 @@ async def show_embed(request: Request, work: Work, user: User, event_type_id: UU
 @get("/event-types/{event_type_id}/embed/try")
 async def try_embed(request: Request, work: Work, user: User, event_type_id: UUID) -> Response:
     """Show the widget in one mode on a page that stands for another site."""
-    found = await event_types.get_overview(work, user, event_type_id)
+    found = await event_types.get_event_type_overview(work, user, event_type_id)
     options, links = read_embed(request), links_of(work, user, found)
     if links.url is None or not found.event_type.active:
         return redirect(f"/event-types/{event_type_id}/embed")

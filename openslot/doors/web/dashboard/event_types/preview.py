@@ -134,7 +134,7 @@ async def _begin(request: Exchange, work: Work, user: User) -> EventType:
     if not own:
         raise ScheduleNotFound
     name = str(localize(Text("New event type"), locale_of(request)))
-    return event_types.draft(work, own[0], name=name, slug=FALLBACK, duration_minutes=30)
+    return event_types.draft_event_type(work, own[0], name=name, slug=FALLBACK, duration_minutes=30)
 
 
 async def _show(request: Request, work: Work, user: User, event_type: EventType) -> Response:

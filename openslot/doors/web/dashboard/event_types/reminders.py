@@ -43,5 +43,5 @@ async def choose_reminders(work: Work, user: User, event_type_id: UUID, form: Fo
     event_type = await event_types.get_event_type(work, user, event_type_id)
     is_own = form.sent is not None and form.sent.which == OWN
     kept = await reminders.get_reminders(work, user.id, event_type.id) if is_own else None
-    await reminders.set_entries(work, user, event_type, kept)
+    await reminders.set_reminder_entries(work, user, event_type, kept)
     return redirect(f"/event-types/{event_type.id}/reminders?done=reminders")
