@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from openslot.cli.command import Limit, PageNumber, command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.operations import get_user_by_email
 from openslot.domains.webhooks import operations as webhooks
 from openslot.domains.webhooks.models import (
     Endpoint,
@@ -39,7 +39,7 @@ async def add_endpoint(
 ) -> Answer:
     """Create an endpoint for a user's events and print its signing secret once."""
     wanted = EndpointWanted(url=url, events=tuple(event or ()), description=description)
-    owner = await accounts.get_user_by_email(work, user)
+    owner = await get_user_by_email(work, user)
     return _answer_with_secret(*await webhooks.add_endpoint(work, owner, wanted))
 
 
@@ -49,7 +49,7 @@ async def list_endpoints(
     user: Annotated[str | None, typer.Option("--user", help="Only endpoints of this user, by email address")] = None,
 ) -> Answer:
     """List endpoints with their state, oldest first."""
-    owner = await accounts.get_user_by_email(work, user) if user else None
+    owner = await get_user_by_email(work, user) if user else None
     found = await webhooks.list_endpoints(work, owner)
     rows = [
         (e.id, e.url, ", ".join(e.events) or "all", e.state, say(e.state_reason or ""), e.failing_since) for e in found

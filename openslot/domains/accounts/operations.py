@@ -19,8 +19,8 @@ from openslot.domains.accounts.events import (
     UserSettingsChanged,
 )
 from openslot.domains.accounts.invitations.store import delete_open_invitations
-from openslot.domains.accounts.members import store as member_store
 from openslot.domains.accounts.members.operations import check_another_admin
+from openslot.domains.accounts.members.store import find_managing_organization, owns_organization
 from openslot.domains.accounts.models import (
     Activity,
     Organization,
@@ -273,9 +273,7 @@ async def change_address(work: Work, organization: Organization, user: User, ema
 
 async def check_own_address(work: Work, user: User) -> None:
     """Refuse a user whose address an identity provider decides about."""
-    managed_by = (
-        None if await _keeps_address(work, user) else await member_store.find_managing_organization(work.db, user.id)
-    )
+    managed_by = None if await _keeps_address(work, user) else await find_managing_organization(work.db, user.id)
     if managed_by is not None:
         raise errors.EmailManagedByOrganization(managed_by)
 
@@ -310,4 +308,4 @@ async def _choose_username(work: Work, wanted: UserWanted, tried: AbstractSet[st
 
 
 async def _keeps_address(work: Work, user: User) -> bool:
-    return user.is_admin or await member_store.owns_organization(work.db, user.id)
+    return user.is_admin or await owns_organization(work.db, user.id)

@@ -121,7 +121,7 @@ async def get_slot_context(work: Work, which: ByPage | ByTeamPage) -> SlotContex
     return await _get(work, which, work.now, work.now)
 
 
-async def explain_start(
+async def explain_start_time(
     work: Work, which: EventTypeRef, starts_at: datetime, *, without: UUID | None = None
 ) -> StartExplained:
     """Return every rule that closes a start, and what would open it; a claim or seat that would move closes nothing."""

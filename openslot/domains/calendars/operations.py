@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
-from openslot.domains.availability import operations as busy
+from openslot.domains.availability.operations import close_sources_after, drop_busy_sources, keep_busy_source
 from openslot.domains.calendars import event_store, store
 from openslot.domains.calendars.errors import (
     DISCONNECTED,
@@ -43,8 +43,8 @@ from openslot.domains.calendars.rules import (
     read_url,
 )
 from openslot.domains.calendars.servers import CalendarServers, can_invite
-from openslot.domains.oauth import operations as oauth
 from openslot.domains.oauth.models import Consent
+from openslot.domains.oauth.operations import drop_grant, keep_grant, renew_grant
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.sealing import seal
@@ -93,7 +93,7 @@ async def connect_calendar(work: Work, owner: User, wanted: CalDavWanted | IcsWa
         if not await store.insert_connection(work.db, connection, sealed, max_=MAX_CONNECTIONS):
             raise TooManyConnections(MAX_CONNECTIONS)
         if isinstance(wanted, Consent):
-            await oauth.keep_grant(work, owner, connection.id, wanted)
+            await keep_grant(work, owner, connection.id, wanted)
         calendars = await keep_calendars(work, connection, found)
         await _receive_by_default(work, owner, calendars)
         await plan_sync(work, connection.id)
@@ -122,8 +122,8 @@ async def keep_calendars(work: Work, connection: CalendarConnection, found: list
     ]
     for calendar in calendars:
         if calendar.is_busy:
-            await busy.keep_busy_source(work, calendar.id, host_id=connection.owner_id, name=calendar.name)
-    await busy.close_sources_after(
+            await keep_busy_source(work, calendar.id, host_id=connection.owner_id, name=calendar.name)
+    await close_sources_after(
         work,
         [calendar.id for calendar in calendars if calendar.is_busy],
         closes_at(connection, synced_at=connection.synced_at, failed_at=None),
@@ -164,16 +164,16 @@ async def change_calendar_connection(work: Work, ref: ConnectionRef, changes: Co
         await store.update_invites(work.db, connection.id, invites=changes.invites)
     changed = await get_calendar_connection(work, ref)
     closing = closes_at(changed, synced_at=changed.synced_at, failed_at=connection.failing_since)
-    await busy.close_sources_after(work, changed.busy_ids, closing)
+    await close_sources_after(work, changed.busy_ids, closing)
     return changed
 
 
 async def disconnect(work: Work, ref: ConnectionRef) -> None:
     """Delete a connection and its busy spans; events that were written into its calendars stay there."""
     connection = await get_calendar_connection(work, ref, lock=True)
-    await busy.drop_busy_sources(work, [calendar.id for calendar in connection.calendars])
+    await drop_busy_sources(work, [calendar.id for calendar in connection.calendars])
     await store.delete_connection(work.db, connection.id)
-    await oauth.drop_grant(work, connection.id)
+    await drop_grant(work, connection.id)
     await work.drop_planned(READ, str(connection.id), reason=DISCONNECTED)
     await work.record(CalendarDisconnected(**connection.identity))
 
@@ -232,8 +232,8 @@ async def _set_busy(work: Work, connection: CalendarConnection, names: tuple[str
         if calendar.id in chosen and not calendar.is_busy:
             # Until now the calendar was read only for the bookings in it.
             await event_store.delete_all_objects(work.db, calendar.id)
-            await busy.keep_busy_source(work, calendar.id, host_id=connection.owner_id, name=calendar.name)
-    await busy.drop_busy_sources(work, [each.id for each in connection.calendars if each.id not in chosen])
+            await keep_busy_source(work, calendar.id, host_id=connection.owner_id, name=calendar.name)
+    await drop_busy_sources(work, [each.id for each in connection.calendars if each.id not in chosen])
     await _make_due(work, connection)
 
 
@@ -298,7 +298,7 @@ async def renew_calendar_consent(work: Work, ref: ConnectionRef, consent: Consen
     await _list_calendars(connection, server, addresses=addresses)
     async with work.transaction():
         await get_calendar_connection(work, ref, lock=True)
-        await oauth.renew_grant(work, connection.id, consent)
+        await renew_grant(work, connection.id, consent)
         await _make_due(work, connection)
 
 

@@ -2,7 +2,6 @@
 
 from uuid import UUID
 
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.errors import BookingNotFound
 from openslot.domains.bookings.events import (
     BookingCancelled,
@@ -15,6 +14,7 @@ from openslot.domains.bookings.events import (
 )
 from openslot.domains.bookings.links import booking_url
 from openslot.domains.bookings.models import BookingDetails, BookingRef
+from openslot.domains.bookings.operations import get_booking
 from openslot.domains.crm import operations, store
 from openslot.domains.crm.models import CrmConnection, CrmTarget
 from openslot.domains.crm.ports import CrmBusy, CrmFault, CrmMeetingGone, CrmRefused, CrmUnavailable
@@ -58,7 +58,7 @@ async def write(work: Work, effect: Effect) -> Outcome:
     if target is None:
         return Skipped(DISCONNECTED)
     try:
-        details = await bookings.get_booking(work, BookingRef(booking_id, None))
+        details = await get_booking(work, BookingRef(booking_id, None))
     except BookingNotFound:
         # Also one that waits for its payment: it is nobody's meeting yet.
         return Skipped(BOOKING_GONE)

@@ -11,7 +11,7 @@ from openslot.domains.accounts.models import User
 from openslot.domains.accounts.profiles.store import to_page_brand
 from openslot.domains.accounts.store import lock_host
 from openslot.domains.event_types import errors, store
-from openslot.domains.event_types.accounts import operations as accounts
+from openslot.domains.event_types.accounts.operations import check_account_of_event_type, tell_account_chosen
 from openslot.domains.event_types.events import EventTypeAdded
 from openslot.domains.event_types.locations import name_locations, path_of
 from openslot.domains.event_types.models import (
@@ -33,8 +33,8 @@ from openslot.domains.event_types.rules import (
     take_edits,
 )
 from openslot.domains.event_types.store import EVENT_TYPES
-from openslot.domains.schedules import operations as schedules
 from openslot.domains.schedules.models import Schedule
+from openslot.domains.schedules.operations import get_schedule, list_out_of_office
 from openslot.platform.core.db import Row
 from openslot.platform.core.errors import Invalid, require
 from openslot.platform.core.ids import fingerprint, new_id, new_token
@@ -65,7 +65,7 @@ async def add_first_event_type(work: Work, schedule: Schedule, wanted: EventType
     )
     checked = _checked(made)
     await _check_conferences(work, checked)
-    await accounts.check_account_of_event_type(work, checked)
+    await check_account_of_event_type(work, checked)
     check_redirect(checked.redirect_url, own_url=work.runtime.settings.public_url)
     try:
         account = await store.insert_event_type(work.db, checked)
@@ -102,8 +102,8 @@ async def get_event_type_by_slug(work: Work, owner: User, slug: str) -> EventTyp
 
 async def get_event_type_with_schedule(work: Work, owner: User, event_type_id: UUID) -> tuple[EventType, Schedule]:
     event_type = await get_event_type(work, owner, event_type_id)
-    schedule = await schedules.get_schedule(work, owner, event_type.schedule_id)
-    away = tuple(span for _, span in await schedules.list_out_of_office(work, owner))
+    schedule = await get_schedule(work, owner, event_type.schedule_id)
+    away = tuple(span for _, span in await list_out_of_office(work, owner))
     return event_type, replace(schedule, out_of_office=away)
 
 
@@ -166,7 +166,7 @@ async def change_event_type(work: Work, event_type: EventType) -> EventType:
         raise errors.EventTypeChanged if exists else errors.EventTypeNotFound
     changed = replace(checked, payment_connection_id=account.now)
     if account.was and account.now and account.was != account.now:
-        await accounts.tell_account_chosen(work, changed)
+        await tell_account_chosen(work, changed)
     return changed
 
 
@@ -194,11 +194,11 @@ async def edit_event_type(
     if find_changed(current, since=edition, fields=fields):
         raise errors.EventTypeChanged
     if edited.schedule_id != current.schedule_id:
-        await schedules.get_schedule(work, owner, edited.schedule_id)
+        await get_schedule(work, owner, edited.schedule_id)
     await _check_conferences(work, edited, known=current.all_locations)
     if edited.redirect_url != current.redirect_url:
         check_redirect(edited.redirect_url, own_url=work.runtime.settings.public_url)
-    await accounts.check_account_of_event_type(work, edited, known=current.payment_connection_id)
+    await check_account_of_event_type(work, edited, known=current.payment_connection_id)
     return await change_event_type(work, edited)
 
 

@@ -6,7 +6,7 @@ from msgspec import json
 from msgspec.structs import asdict
 
 from openslot.domains.accounts.models import DEFAULT_COLOR, PRODUCT, Brand, User
-from openslot.domains.accounts.profiles import operations as profiles
+from openslot.domains.accounts.profiles.operations import to_branded_host
 from openslot.domains.allowances.errors import AllowanceUsed
 from openslot.domains.allowances.models import CauseKind, Cost, CostCause
 from openslot.domains.allowances.operations import find_account, has_spent, spend
@@ -38,7 +38,7 @@ from openslot.platform.core.events import Effect
 from openslot.platform.core.secrets import SealBroken
 from openslot.platform.core.work import Done, GiveUp, Outcome, Runtime, Skipped, TryLater, Work
 from openslot.platform.flags.models import OutgoingChannel
-from openslot.platform.flags.switches import operations as switches
+from openslot.platform.flags.switches.operations import find_stop
 from openslot.platform.i18n import CodedReason
 
 PURPOSE, RECIPIENT = "mail", "mail recipient"
@@ -66,7 +66,7 @@ async def find_mail_host(work: Work, host_id: UUID, *, color: str = DEFAULT_COLO
     if row is None:
         return None
     topics = decide_topics(_read_choices(row["choices"] or "{}"))
-    return MailHost(**asdict(profiles.to_branded_host(work.runtime, row, color=color)), id=host_id, topics=topics)
+    return MailHost(**asdict(to_branded_host(work.runtime, row, color=color)), id=host_id, topics=topics)
 
 
 async def find_hosts(work: Work, told: BookingEvent | BookingDetails) -> tuple[MailHost, ...]:
@@ -108,7 +108,7 @@ async def deliver(work: Work, effect: Effect, draft: Draft, cause: Actor) -> Out
     if isinstance(mail, CodedReason):
         return Skipped(mail)
     if mail is not None:
-        if not draft.is_security and (stop := await switches.find_stop(work, OutgoingChannel.EMAIL)) is not None:
+        if not draft.is_security and (stop := await find_stop(work, OutgoingChannel.EMAIL)) is not None:
             return stop
         try:
             await mailer.send(mail)
@@ -199,7 +199,7 @@ async def is_told(work: Work, booking: Booking, kind: MailKind) -> bool:
 
     Its page says so if not: nothing else has its link.
     """
-    if await switches.find_stop(work, OutgoingChannel.EMAIL) is not None:
+    if await find_stop(work, OutgoingChannel.EMAIL) is not None:
         return False
     told = await store.find_told(work.db, booking, kind, since=work.now - rules.LIMIT_WINDOW)
     if told.status is not None:

@@ -10,14 +10,18 @@ from msgspec.structs import replace
 from openslot.domains.accounts.models import User
 from openslot.domains.allowances.models import CauseKind, Cost, CostCause
 from openslot.domains.allowances.operations import has_spent
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.errors import BookingNotFound, PaymentUnavailable
 from openslot.domains.bookings.links import manage_url
 from openslot.domains.bookings.models import Booking, BookingDetails, BookingWanted, Status
+from openslot.domains.bookings.operations import create_pending_booking
 from openslot.domains.event_types.prices import TOO_FINE, is_too_fine
 from openslot.domains.payments import rules, settling, store
-from openslot.domains.payments.connections import accounts as connections
-from openslot.domains.payments.connections import store as connection_store
+from openslot.domains.payments.connections.accounts import opened_payment_account
+from openslot.domains.payments.connections.store import (
+    find_connection_of_event_type,
+    get_stored_connection,
+    may_use_connection,
+)
 from openslot.domains.payments.errors import (
     CheckoutNotOpened,
     CheckoutNotPossible,
@@ -47,7 +51,7 @@ from openslot.domains.payments.ports import (
     CheckoutRefused,
     CheckoutUnavailable,
 )
-from openslot.domains.payments.refunds import rules as refund_rules
+from openslot.domains.payments.refunds.rules import count_refundable
 from openslot.domains.payments.rules import Facts
 from openslot.domains.payments.store import FoundPayment
 from openslot.platform.core.actor import PUBLIC, SYSTEM
@@ -83,7 +87,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 async def book_with_payment(work: Work, wanted: BookingWanted) -> Booking:
     """Book one open slot; if it must be paid for, its time is kept while `open_checkout` says where."""
-    details = await bookings.create_pending_booking(work, wanted)
+    details = await create_pending_booking(work, wanted)
     if details.booking.status is Status.PENDING_PAYMENT:
         await _begin(work, details)
     return details.booking
@@ -91,7 +95,7 @@ async def book_with_payment(work: Work, wanted: BookingWanted) -> Booking:
 
 async def _begin(work: Work, details: BookingDetails) -> None:
     booking, price = details.booking, details.event_type.price
-    connection = await connection_store.find_connection_of_event_type(work.db, booking.event_type_id)
+    connection = await find_connection_of_event_type(work.db, booking.event_type_id)
     if connection is None or price is None:
         raise PaymentUnavailable
     expires_at = work.now + rules.PAYS_WITHIN
@@ -214,7 +218,7 @@ async def _read(runtime: Runtime, found: FoundPayment, purpose: ReadPurpose) -> 
     if connection is None:
         return replace(reading, is_cut_off=True, gives_up=reading.gives_up or purpose is ReadPurpose.OPEN)
     try:
-        async with connections.opened_payment_account(runtime, connection) as checkout:
+        async with opened_payment_account(runtime, connection) as checkout:
             session = await _ask(runtime, checkout, found, gives_up=reading.gives_up)
     except CheckoutFault as fault:
         is_absent = payment.session_id is None and not _may_have_happened(fault)
@@ -263,7 +267,7 @@ async def find_connection(runtime: Runtime, payment: StoredPayment) -> PaymentCo
     """Find the account that took a payment; None if it was disconnected."""
     if payment.connection_id is None:
         return None
-    connection = await connection_store.get_stored_connection(runtime.pool, payment.connection_id)
+    connection = await get_stored_connection(runtime.pool, payment.connection_id)
     return connection if connection.key is not None else None
 
 
@@ -290,7 +294,7 @@ async def refund_payment(
     await _check_may_refund(work, host, payment_id)
     found = require(await store.lock_payment(work.db, payment_id), PaymentNotFound)
     update = await settling.begin_update(work, found)
-    left = refund_rules.count_refundable(update.payment, update.refunds)
+    left = count_refundable(update.payment, update.refunds)
     if not left:
         raise RefundNotPossible
     if seen not in (None, left):
@@ -310,7 +314,7 @@ async def _check_may_refund(work: Work, host: User | None, payment_id: UUID) -> 
     if host is None:
         return
     require(await store.find_own(work.db, host.id, payment_id), PaymentNotFound)
-    if not await connection_store.may_use_connection(work.db, host.id, payment_id):
+    if not await may_use_connection(work.db, host.id, payment_id):
         raise RefundNotAllowed
 
 

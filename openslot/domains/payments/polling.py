@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from openslot.domains.accounts.members.store import list_administrators
 from openslot.domains.payments.connections import store
-from openslot.domains.payments.connections.accounts import describe_fault, opened_payment_account, opened_by_key
+from openslot.domains.payments.connections.accounts import describe_fault, opened_by_key, opened_payment_account
 from openslot.domains.payments.connections.events import PaymentsUnreadable
 from openslot.domains.payments.connections.operations import REGISTER, register_endpoint, tell
 from openslot.domains.payments.models import ConnectionEnding, PaymentConnection, PaymentStep, RefundWanted
-from openslot.domains.payments.notices import store as notice_store
 from openslot.domains.payments.notices.operations import DELAYS, FOLLOW, follow, keep_payment_notices, to_connection
+from openslot.domains.payments.notices.store import delete_some_done_notices
 from openslot.domains.payments.ports import Checkout, CheckoutFault, CheckoutRefused, KeyRefused, RightMissing
 from openslot.platform.core.actor import SYSTEM
 from openslot.platform.core.effects import forget_effect
@@ -162,7 +162,7 @@ async def _end_session(checkout: Checkout, ending: ConnectionEnding, session_id:
 async def tidy_notices(work: Work) -> str:
     """Delete notices that were followed and that the provider does not list any more."""
     before = work.now - KEPT_FOR
-    gone = await repeat(lambda limit: notice_store.delete_some_done_notices(work.db, before=before, limit=limit))
+    gone = await repeat(lambda limit: delete_some_done_notices(work.db, before=before, limit=limit))
     return f"{gone} payment notices removed"
 
 

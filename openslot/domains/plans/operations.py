@@ -8,13 +8,17 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.domains.accounts import operations as accounts
-from openslot.domains.accounts import store as accounts_store
 from openslot.domains.accounts.members.store import list_administrators
 from openslot.domains.accounts.models import Organization, User
-from openslot.domains.accounts.organizations import operations as organizations
-from openslot.domains.accounts.organizations import store as organization_store
+from openslot.domains.accounts.operations import clear_decided_plan, follow_user_subscription, get_user
+from openslot.domains.accounts.organizations.operations import (
+    clear_decided_organization_plan,
+    follow_organization_subscription,
+    get_organization_by_id,
+)
+from openslot.domains.accounts.organizations.store import is_organization_plan_decided
 from openslot.domains.accounts.plans import Plan
+from openslot.domains.accounts.store import is_user_plan_decided
 from openslot.domains.payments.errors import AlreadySubscribed, BillingUnavailable, PlanNotSold, PlanSetByAdministrator
 from openslot.domains.payments.models import Mode, PaymentStep
 from openslot.domains.payments.ports import CheckoutFault, CheckoutRefused
@@ -171,20 +175,20 @@ async def read_subscription_of(runtime: Runtime, owner_id: UUID) -> bool:
 
 async def clear_user_plan(work: Work, user: User) -> User:
     """Let a user's plan follow the subscription again, or be the free one."""
-    await accounts.clear_decided_plan(work, user)
+    await clear_decided_plan(work, user)
     found = await find_subscriber(work, user.id)
     if found is not None:
         await _apply(work, found)
-    return await accounts.get_user(work, user.id)
+    return await get_user(work, user.id)
 
 
 async def clear_organization_plan(work: Work, organization: Organization) -> Organization:
     """Let an organization's plan follow the subscription again, or be the free one."""
-    await organizations.clear_decided_organization_plan(work, organization)
+    await clear_decided_organization_plan(work, organization)
     found = await find_subscriber(work, organization.id)
     if found is not None:
         await _apply(work, found)
-    return await organizations.get_organization_by_id(work, organization.id)
+    return await get_organization_by_id(work, organization.id)
 
 
 async def end(runtime: Runtime, billing: Billing, subscriber: Subscriber) -> None:
@@ -205,8 +209,8 @@ async def end(runtime: Runtime, billing: Billing, subscriber: Subscriber) -> Non
 async def is_plan_decided(work: Work, owner: PlanOwner) -> bool:
     """Tell whether an administrator of the service has decided the plan."""
     if owner.organization_id is None:
-        return await accounts_store.is_user_plan_decided(work.db, owner.user.id)
-    return await organization_store.is_organization_plan_decided(work.db, owner.organization_id)
+        return await is_user_plan_decided(work.db, owner.user.id)
+    return await is_organization_plan_decided(work.db, owner.organization_id)
 
 
 async def _begin(runtime: Runtime, billing: Billing, owner: PlanOwner, plan: Plan) -> Subscriber:
@@ -315,11 +319,9 @@ async def _apply(work: Work, subscriber: Subscriber) -> None:
         return
     plan, until = rules.find_grant(subscriber)
     if subscriber.organization_id is not None:
-        await organizations.follow_organization_subscription(work, subscriber.organization_id, plan, until=until)
+        await follow_organization_subscription(work, subscriber.organization_id, plan, until=until)
     elif subscriber.user_id is not None:
-        await accounts.follow_user_subscription(
-            work, await accounts.get_user(work, subscriber.user_id), plan, until=until
-        )
+        await follow_user_subscription(work, await get_user(work, subscriber.user_id), plan, until=until)
 
 
 async def _plan_cancelling(work: Work, subscriber: Subscriber, second: Subscription) -> None:

@@ -15,7 +15,7 @@ from openslot.domains.accounts.organizations.store import lock_organization
 from openslot.domains.event_types.rules import suggest_slug
 from openslot.domains.teams import errors, store
 from openslot.domains.teams.events import TeamMemberAdded, TeamMemberRemoved
-from openslot.domains.teams.ledger import operations as ledger
+from openslot.domains.teams.ledger.operations import leave_groups
 from openslot.domains.teams.models import Attributes, ListedTeam, ListedTeamMember, Team, TeamMember
 from openslot.domains.teams.rules import RESERVED, check_member, check_team
 from openslot.platform.core.errors import Invalid, require
@@ -210,7 +210,7 @@ async def remove_team_member(work: Work, team: Team, user_id: UUID) -> None:
     if not await store.delete_member(work.db, team.id, user_id):
         raise errors.TeamMemberNotFound
     await store.unlist_member(work.db, team.id, user_id)
-    await ledger.leave_groups(work, team.id, user_id)
+    await leave_groups(work, team.id, user_id)
     await store.touch_team(work.db, team.id, now=work.now)
     await work.record(TeamMemberRemoved(team_id=team.id, organization_id=team.organization_id, user_id=user_id))
 

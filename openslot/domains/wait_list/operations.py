@@ -8,11 +8,11 @@ from openslot.domains.accounts.models import User
 from openslot.domains.accounts.store import lock_host
 from openslot.domains.allowances.models import CauseKind, Cost
 from openslot.domains.allowances.operations import causes_of, has_spent_on_page, spend
-from openslot.domains.availability import operations as availability
-from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.claims.operations import lock_time
+from openslot.domains.availability.operations import list_taken_slots
 from openslot.domains.bookings.pending import HAND_OUT
-from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.models import EventType
+from openslot.domains.event_types.operations import change_event_type, get_event_type, get_event_type_for_change
 from openslot.domains.event_types.rules import is_offered
 from openslot.domains.wait_list import errors, offers, rules, store
 from openslot.domains.wait_list.events import WaitListConfirmed, WaitListJoined, WaitListLeft
@@ -57,8 +57,8 @@ async def join_wait_list(work: Work, wanted: WaitListWanted) -> None:
     zone = find_zone(wanted.zone)
     if zone is None:
         raise Invalid(details={"timezone": Text("is not a time zone; use a name such as Europe/Berlin")})
-    await claims.lock_time(work, wanted.which)
-    found, slots, taken = await availability.list_taken_slots(work, wanted.which, wanted.day, zone)
+    await lock_time(work, wanted.which)
+    found, slots, taken = await list_taken_slots(work, wanted.which, wanted.day, zone)
     event_type = found.inputs.event_type
     # What is offered later takes no use of a link, and would outlast it.
     if event_type.wait_list_minutes is None or not is_offered(event_type) or found.link is not None:
@@ -221,7 +221,7 @@ async def list_wait_list(
     work: Work, host: User, event_type_id: UUID, *, page: int, limit: int
 ) -> tuple[EventType, list[ListedWait], int]:
     """Read one page of who waits for an event type, those who have waited longest first, and how many there are."""
-    event_type = await event_types.get_event_type(work, host, event_type_id)
+    event_type = await get_event_type(work, host, event_type_id)
     offset = (page - 1) * limit
     listed, total = await store.list_entries(work.db, host.id, event_type_id, now=work.now, limit=limit, offset=offset)
     return event_type, listed, total
@@ -229,8 +229,8 @@ async def list_wait_list(
 
 async def set_up_wait_list(work: Work, host: User, event_type_id: UUID, *, minutes: int | None) -> EventType:
     """Switch the wait list of an event type on or off; off, what is offered ends, and who waits stays on the list."""
-    event_type = await event_types.get_event_type_for_change(work, host, event_type_id)
-    changed = await event_types.change_event_type(work, replace(event_type, wait_list_minutes=minutes))
+    event_type = await get_event_type_for_change(work, host, event_type_id)
+    changed = await change_event_type(work, replace(event_type, wait_list_minutes=minutes))
     await offers.end_over(work, host.id)
     await work.plan(HAND_OUT, str(host.id), due_at=work.now, tenant_id=host.id)
     return changed

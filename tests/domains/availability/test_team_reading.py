@@ -247,7 +247,7 @@ async def test_who_is_too_far_ahead_is_not_listed(runtime: Runtime, founded: Fou
             ledger.assign_hosts(work, group.group, choice, asked, AssignmentReason.BOOKED, booking_id=new_id())
             await work.apply()
     assert "10:00" not in await list_times(runtime, ById(made.id))
-    explained = await availability.explain_start(runtime.work(OPERATOR), ById(made.id), TEN)
+    explained = await availability.explain_start_time(runtime.work(OPERATOR), ById(made.id), TEN)
     assert "Host 0 is 2 ahead" in [each.sentence for each in explained.reasons]
 
 
@@ -260,7 +260,7 @@ async def test_a_start_is_judged_and_explained_as_it_is_listed(runtime: Runtime,
     assert judge_team(found.inputs, TEN) is Code.NO_HOSTS
     numbers = [each.no for each in founded.hosts[:2]]
     assert judge_hosts(found.inputs, TEN) == dict(zip(numbers, (Code.OPEN, Code.TAKEN), strict=True))
-    explained = await availability.explain_start(work, which, TEN)
+    explained = await availability.explain_start_time(work, which, TEN)
     assert [each.sentence for each in explained.reasons] == [
         "Only 1 of 2 needed hosts is free",
         "Host 1 is in a meeting",

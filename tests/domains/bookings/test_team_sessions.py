@@ -10,7 +10,7 @@ from openslot.domains.accounts.store import lock_host
 from openslot.domains.availability.claims import operations as claims
 from openslot.domains.availability.errors import SlotUnavailable
 from openslot.domains.availability.models import ById
-from openslot.domains.availability.operations import explain_start, list_open_slots
+from openslot.domains.availability.operations import explain_start_time, list_open_slots
 from openslot.domains.bookings import handovers
 from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.models import BookingRef, BookingWanted, Invitee, Status
@@ -111,7 +111,7 @@ async def test_a_full_session_closes_its_start_though_others_are_free(runtime: R
     with pytest.raises(SlotUnavailable):
         await book_team(runtime, team.event_type, AT)
     async with runtime.transaction(PUBLIC) as work:
-        explained = await explain_start(work, ById(team.event_type.id), AT)
+        explained = await explain_start_time(work, ById(team.event_type.id), AT)
     assert explained.code == "full"
     assert explained.reasons[0].sentence == "All 2 seats are taken"
 
@@ -129,7 +129,7 @@ async def test_a_session_is_open_while_its_hosts_could_host_it_and_nobody_else_h
     with pytest.raises(SlotUnavailable):
         await book_team(runtime, team.event_type, AT)
     async with runtime.transaction(PUBLIC) as work:
-        explained = await explain_start(work, ById(team.event_type.id), AT)
+        explained = await explain_start_time(work, ById(team.event_type.id), AT)
     assert [each.sentence for each in explained.reasons] == [
         "A host of the session at this time can't host it any more",
         "Host 0 is out of office",
@@ -141,7 +141,7 @@ async def test_the_explanation_says_who_hosts_the_session_of_a_start(runtime: Ru
     booking = await book_team(runtime, team.event_type, AT)
     hosting = await list_hosts(runtime, booking.id)
     for is_full in (False, True):
-        explained = await explain_start(runtime.work(OPERATOR), ById(team.event_type.id), AT)
+        explained = await explain_start_time(runtime.work(OPERATOR), ById(team.event_type.id), AT)
         (group,) = explained.groups
         assert [each.sentence for each in group.hosts] == [
             f"{each.name} hosts the session at this time" if each.id in hosting else f"{each.name} is free"
@@ -152,7 +152,7 @@ async def test_the_explanation_says_who_hosts_the_session_of_a_start(runtime: Ru
             await book_team(runtime, team.event_type, AT)
     # One of them would not be free for it any more.
     await away(runtime.pool, hosting[0])
-    explained = await explain_start(runtime.work(OPERATOR), ById(team.event_type.id), AT)
+    explained = await explain_start_time(runtime.work(OPERATOR), ById(team.event_type.id), AT)
     told = {each.name: each.sentence for each in explained.groups[0].hosts}
     name = next(each.name for each in team.hosts if each.id == hosting[0])
     assert told[name] == f"{name} is out of office"

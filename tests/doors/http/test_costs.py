@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from openslot.app import create_app
 from openslot.demo.seed import seed
-from openslot.domains.access.limits import operations as limits
+from openslot.domains.access import door, email_codes
+from openslot.domains.access.limits.operations import take_from_bucket, take_from_buckets
 from openslot.domains.access.models import LimitVerdict
 from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.invitations import operations as invitations
@@ -23,8 +24,10 @@ from openslot.domains.bookings.links import manage_token
 from openslot.domains.calendars.booking_events import renew_feed
 from openslot.domains.wait_list.operations import entry_token
 from openslot.doors.agents import images
+from openslot.doors.http import doors
 from openslot.doors.http.doors import Route, get_user
 from openslot.doors.http.handlers import NAMES
+from openslot.doors.web.shared import sign_in
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.config import Settings
 from openslot.platform.core.db import Db
@@ -149,18 +152,18 @@ def _first_word(template: str) -> str:
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Note which limits are counted."""
     taken: list[tuple[str, int]] = []
-    take, take_many = limits.take_from_bucket, limits.take_from_buckets
 
     async def note(db: Db, bucket: str, limit: int) -> LimitVerdict:
         taken.append((bucket, limit))
-        return await take(db, bucket, limit)
+        return await take_from_bucket(db, bucket, limit)
 
     async def note_many(db: Db, buckets: Sequence[str], limit: int) -> list[LimitVerdict]:
         taken.extend((bucket, limit) for bucket in buckets)
-        return await take_many(db, buckets, limit)
+        return await take_from_buckets(db, buckets, limit)
 
-    monkeypatch.setattr(limits, "take_from_bucket", note)
-    monkeypatch.setattr(limits, "take_from_buckets", note_many)
+    for counting in (door, email_codes, sign_in):
+        monkeypatch.setattr(counting, "take_from_bucket", note)
+    monkeypatch.setattr(doors, "take_from_buckets", note_many)
     return taken
 
 

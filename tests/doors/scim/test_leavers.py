@@ -309,7 +309,7 @@ async def test_a_preview_of_many_compares_each_member_once(
     async def find_all(_: object, emails: list[str], known: dict[str, Any]) -> Known:
         return Known({each: known[each] for each in emails})
 
-    monkeypatch.setattr("openslot.domains.accounts.members.operations.list_organization_members", list_many)
+    monkeypatch.setattr("openslot.domains.people.departures.list_organization_members", list_many)
     monkeypatch.setattr(departures, "find_each", find_all)
     shown = await departures.preview(runtime.work(OPERATOR), organization, [f"{n}@x.example" for n in range(40)])
 

@@ -4,13 +4,13 @@ from datetime import timedelta
 from uuid import UUID
 
 from openslot.domains.accounts import errors
-from openslot.domains.accounts import store as user_store
 from openslot.domains.accounts.events import InvitationAccepted, InvitationCreated
 from openslot.domains.accounts.invitations import store
-from openslot.domains.accounts.members import store as member_store
 from openslot.domains.accounts.members.operations import end_membership
+from openslot.domains.accounts.members.store import find_listed_member, find_member, update_accepted_member
 from openslot.domains.accounts.models import Invitation, InvitationLimit, ListedMember, Member, Organization, User
 from openslot.domains.accounts.organizations.store import lock_organization
+from openslot.domains.accounts.store import delete_unused_account
 from openslot.domains.allowances.models import Cost
 from openslot.domains.allowances.operations import causes_of, spend
 from openslot.platform.core.ids import fingerprint, new_id
@@ -55,7 +55,7 @@ async def renew_invitation(work: Work, organization: Organization, listed: Liste
     member = listed.member
     made_at = await store.lock_invitation(work.db, organization.id, member.user.id)
     # The owner of the account may have accepted while this waited.
-    now_listed = await member_store.find_listed_member(work.db, organization.id, member.id, now=work.now)
+    now_listed = await find_listed_member(work.db, organization.id, member.id, now=work.now)
     if now_listed is None or not now_listed.can_be_invited:
         raise errors.InvitationNotPending
     if made_at is not None and now_listed.invited_at is not None and made_at > work.now - AGAIN_AFTER:
@@ -66,12 +66,12 @@ async def renew_invitation(work: Work, organization: Organization, listed: Liste
 async def withdraw_invitation(work: Work, organization: Organization, member: Member) -> None:
     """Take an invitation back, unless it was accepted meanwhile; an account that was opened for it is deleted."""
     await store.lock_invitation(work.db, organization.id, member.user.id)
-    current = await member_store.find_member(work.db, organization.id, member.id, now=work.now)
+    current = await find_member(work.db, organization.id, member.id, now=work.now)
     if current is None or not current.pending:
         raise errors.InvitationNotPending
     await store.delete_invitation(work.db, organization.id, member.user.id)
     await end_membership(work, organization, member.user)
-    await user_store.delete_unused_account(work.db, member.user.id, opened_at=member.created_at)
+    await delete_unused_account(work.db, member.user.id, opened_at=member.created_at)
 
 
 async def invite_within_limits(work: Work, organization: Organization, user: User) -> None:
@@ -123,7 +123,7 @@ async def use_invitation(work: Work, invitation: Invitation) -> None:
     if not await store.use_invitation(work.db, invitation.id, now=work.now):
         raise errors.InvalidInvitation
     user = invitation.user
-    await member_store.update_accepted_member(work.db, invitation.organization_id, user.id, now=work.now)
+    await update_accepted_member(work.db, invitation.organization_id, user.id, now=work.now)
     accepted = InvitationAccepted(
         user_id=user.id, email=user.email, invitation_id=invitation.id, organization_id=invitation.organization_id
     )

@@ -7,13 +7,17 @@ import asyncpg
 from msgspec import Struct
 
 from openslot.domains.accounts import errors
-from openslot.domains.accounts import store as user_store
 from openslot.domains.accounts.events import MemberAdded, MemberReinstated, MemberRemoved, MemberSuspended
 from openslot.domains.accounts.members import store
 from openslot.domains.accounts.models import ListedMember, Member, MemberFilter, Membership, Organization, Role, User
 from openslot.domains.accounts.organizations.operations import get_organization_by_id
 from openslot.domains.accounts.organizations.store import lock_organization
-from openslot.domains.accounts.store import is_leaving
+from openslot.domains.accounts.store import (
+    close_managed_account,
+    is_leaving,
+    lock_administrators,
+    reopen_managed_account,
+)
 from openslot.platform.core.errors import NotFound
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.work import Work
@@ -31,7 +35,7 @@ class Administration(Struct, frozen=True, kw_only=True):
 
 async def check_another_admin(work: Work, user: User) -> None:
     """Refuse to lose the last administrator who can sign in."""
-    if await user_store.lock_administrators(work.db) == {user.id}:
+    if await lock_administrators(work.db) == {user.id}:
         raise errors.LastAdministratorRequired
 
 
@@ -141,7 +145,7 @@ async def close_account(work: Work, organization: Organization, user: User) -> N
     """Close a member's account on behalf of the organization; one that is already closed stays as it is."""
     if user.is_admin:
         await check_another_admin(work, user)
-    await user_store.close_managed_account(work.db, user.id, organization.id, now=work.now)
+    await close_managed_account(work.db, user.id, organization.id, now=work.now)
     await work.record(MemberSuspended(user_id=user.id, email=user.email, organization_id=organization.id))
 
 
@@ -149,7 +153,7 @@ async def reopen_account(work: Work, organization: Organization, member: Member)
     """Open an account that this organization has closed; what an operator has closed stays closed."""
     user = member.user
     other = None if member.is_in_domain else await store.find_other_suspender(work.db, user.id, organization.id)
-    if await user_store.reopen_managed_account(work.db, user.id, organization.id, still_closed_by=other, now=work.now):
+    if await reopen_managed_account(work.db, user.id, organization.id, still_closed_by=other, now=work.now):
         await work.record(MemberReinstated(user_id=user.id, email=user.email, organization_id=organization.id))
 
 

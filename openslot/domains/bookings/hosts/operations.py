@@ -15,15 +15,31 @@ from msgspec.structs import replace
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.store import lock_hosts
 from openslot.domains.availability import team_claims, team_sessions
-from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.claims.operations import free_times
 from openslot.domains.availability.models import Claimed, ClaimedHost, EventTypeRef
 from openslot.domains.bookings.events import BookingEvent
-from openslot.domains.bookings.hosts import store as host_store
-from openslot.domains.bookings.hosts.store import HostsOfBookings
+from openslot.domains.bookings.hosts.store import (
+    HostsOfBookings,
+    forget_end_reasons,
+    has_anyone_come,
+    insert_hosts,
+    keep_claims_of_others,
+    list_end_reasons,
+    list_hosts,
+    replace_all_hosts,
+    replace_hosts,
+)
 from openslot.domains.bookings.models import Booking, BookingDetails
 from openslot.domains.event_types.models import EventType
 from openslot.domains.teams import hosting
-from openslot.domains.teams.ledger import operations as ledger
+from openslot.domains.teams.ledger.operations import (
+    assign_hosts,
+    hold_session_again,
+    keep_counted_hold,
+    move_assignment,
+    restore_credits,
+    reverse_credits,
+)
 from openslot.domains.teams.models import AssignmentReason, BookingHost, CreditReason, Replacement
 from openslot.platform.core.text import mentions
 from openslot.platform.core.work import Work
@@ -45,7 +61,7 @@ def meeting_of(booking: Booking) -> UUID:
 def add_hosts(work: Work, booking: Booking, claimed: Claimed) -> None:
     """Stage who hosts a new booking, and count it for them; a hold or a session was counted before."""
     if claimed.hosts:
-        work.stage(host_store.insert_hosts(booking.id, claimed.hosts))
+        work.stage(insert_hosts(booking.id, claimed.hosts))
         _count(work, booking, claimed)
 
 
@@ -53,7 +69,7 @@ def add_hosts_of_series(work: Work, bookings: Sequence[Booking], taken: Sequence
     """Stage who hosts the bookings of a new series; they are counted when these are written."""
     for booking, claimed in zip(bookings, taken, strict=True):
         if claimed.hosts:
-            work.stage(host_store.insert_hosts(booking.id, claimed.hosts))
+            work.stage(insert_hosts(booking.id, claimed.hosts))
 
 
 async def count_hosts_of_series(work: Work, bookings: Sequence[Booking], taken: Sequence[Claimed]) -> None:
@@ -66,10 +82,10 @@ async def count_hosts_of_series(work: Work, bookings: Sequence[Booking], taken: 
 
 def _count(work: Work, booking: Booking, claimed: Claimed) -> None:
     if claimed.hold_id is not None:
-        ledger.keep_counted_hold(work, claimed.hold_id, meeting_of(booking))
+        keep_counted_hold(work, claimed.hold_id, meeting_of(booking))
     for each in claimed.chosen:
         reason = AssignmentReason.SERIES if each.asked.kept else AssignmentReason.BOOKED
-        ledger.assign_hosts(work, each.group, each.choice, each.asked, reason, booking_id=meeting_of(booking))
+        assign_hosts(work, each.group, each.choice, each.asked, reason, booking_id=meeting_of(booking))
 
 
 def tell_with_hosts(work: Work, event: type[BookingEvent], details: BookingDetails, **more: Any) -> BookingEvent:
@@ -92,7 +108,7 @@ async def find_hosts(work: Work, details: BookingDetails) -> tuple[ClaimedHost, 
 async def find_hosts_of_all(work: Work, details: Sequence[BookingDetails]) -> HostsOfBookings:
     """Read who hosts some bookings of one event type now, which is locked; nobody if it has no team."""
     is_team = any(each.event_type.team_id is not None for each in details)
-    return await host_store.list_hosts(work.db, [each.booking.id for each in details]) if is_team else {}
+    return await list_hosts(work.db, [each.booking.id for each in details]) if is_team else {}
 
 
 def list_previous_hosts(before: Sequence[ClaimedHost], claimed: Claimed) -> tuple[BookingHost, ...]:
@@ -110,8 +126,8 @@ async def move_hosts(
         await change_hosts(work, [booking], before, claimed, AssignmentReason.RESCHEDULED)
         return claimed
     if await leave(work, booking, before):
-        await ledger.reverse_credits(work, meeting_of(booking), CreditReason.RESCHEDULED)
-    work.stage(*host_store.replace_all_hosts(booking.id, claimed.hosts))
+        await reverse_credits(work, meeting_of(booking), CreditReason.RESCHEDULED)
+    work.stage(*replace_all_hosts(booking.id, claimed.hosts))
     _count(work, replace(booking, claim_id=claimed.claim_id, seat_id=claimed.seat_id), claimed)
     return claimed
 
@@ -122,11 +138,11 @@ async def leave(work: Work, booking: Booking, hosts: Sequence[ClaimedHost], *, c
     If a session is left to those who hold a seat, it counts only if they book it, or if it `counts` in any case.
     """
     if booking.seat_id is None:
-        claims.free_times(work, [each.claim_id for each in hosts])
+        free_times(work, [each.claim_id for each in hosts])
         return True
     others = await team_sessions.leave(work, hosts, booking.seat_id)
     if not others.booked and others.held_until and not counts:
-        await ledger.hold_session_again(work, booking.claim_id)
+        await hold_session_again(work, booking.claim_id)
     return not others.booked and others.held_until is None
 
 
@@ -140,7 +156,7 @@ async def cancel_hosts(work: Work, event_type: EventType, hosts: HostsOfBookings
     for each in cancelled:
         counts = each.cancelled_by != INVITEE and rules.counts_host_cancellations
         if await leave(work, each, hosts[each.id], counts=counts) and not counts:
-            await ledger.reverse_credits(work, meeting_of(each), CreditReason.CANCELLED)
+            await reverse_credits(work, meeting_of(each), CreditReason.CANCELLED)
 
 
 async def free_unconfirmed_hosts(
@@ -149,7 +165,7 @@ async def free_unconfirmed_hosts(
     """Free the hosts of a booking that was never confirmed: it counts for nobody, whoever has ended it."""
     await lock_hosts(work.db, {each.user_id for each in hosts})
     if await leave(work, booking, hosts):
-        await ledger.reverse_credits(work, meeting_of(booking), reason)
+        await reverse_credits(work, meeting_of(booking), reason)
 
 
 async def change_hosts(
@@ -158,14 +174,14 @@ async def change_hosts(
     """Stage that others host a booking, or all of a session, and move what was counted for whose place they take."""
     if not claimed.replaced:
         return
-    work.stage(host_store.replace_hosts([each.id for each in bookings], claimed.replaced))
+    work.stage(replace_hosts([each.id for each in bookings], claimed.replaced))
     asked = {each.group.id: each.asked for each in claimed.chosen}
     groups: dict[UUID, dict[UUID, UUID]] = {}
     for each in before:
         if each.user_id in claimed.replaced and each.group_id is not None:
             groups.setdefault(each.group_id, {})[each.user_id] = claimed.replaced[each.user_id]
     replaced = (Replacement(group_id=id_, hosts=hosts, asked=asked[id_]) for id_, hosts in groups.items())
-    await ledger.move_assignment(work, meeting_of(bookings[0]), *replaced, reason=reason)
+    await move_assignment(work, meeting_of(bookings[0]), *replaced, reason=reason)
 
 
 async def count_no_show(work: Work, event_type: EventType, booking: Booking) -> None:
@@ -173,15 +189,15 @@ async def count_no_show(work: Work, event_type: EventType, booking: Booking) -> 
     if event_type.team_id is None or (await hosting.get_rules(work, event_type.id)).counts_no_shows:
         return
     if not booking.no_show:
-        await ledger.restore_credits(work, meeting_of(booking))
-    elif not booking.seat_id or not await host_store.has_anyone_come(work.db, booking.claim_id, without=booking.id):
-        await ledger.reverse_credits(work, meeting_of(booking), CreditReason.NO_SHOW)
+        await restore_credits(work, meeting_of(booking))
+    elif not booking.seat_id or not await has_anyone_come(work.db, booking.claim_id, without=booking.id):
+        await reverse_credits(work, meeting_of(booking), CreditReason.NO_SHOW)
 
 
 async def erase_some_hosts(work: Work, host: User, limit: int) -> int:
     """Take somebody whose account is deleted out of some past bookings of other owners, and return how many."""
     await _forget_name(work, host)
-    return await host_store.keep_claims_of_others(work.db, host.id, limit)
+    return await keep_claims_of_others(work.db, host.id, limit)
 
 
 async def _forget_name(work: Work, host: User) -> None:
@@ -189,8 +205,8 @@ async def _forget_name(work: Work, host: User) -> None:
     spelled = {normalize(form, host.name) for form in ("NFC", "NFD")} | {host.name}
     # In a code's values, quotation marks and backslashes are escaped.
     spelled |= {msgspec.json.encode(each).decode()[1:-1] for each in spelled}
-    found = await host_store.list_end_reasons(work.db, host.id, list(spelled))
+    found = await list_end_reasons(work.db, host.id, list(spelled))
     booking_ids = [each.id for each in found if mentions(say(each.cancel_reason or ""), host.name)]
     request_ids = [each.id for each in found if mentions(say(each.request_reason or ""), host.name)]
     if booking_ids or request_ids:
-        await host_store.forget_end_reasons(work.db, booking_ids=booking_ids, request_ids=request_ids)
+        await forget_end_reasons(work.db, booking_ids=booking_ids, request_ids=request_ids)

@@ -10,8 +10,7 @@ from openslot.domains.allowances.operations import causes_of, has_spent, has_spe
 from openslot.domains.allowances.rules import DAY, HOUR
 from openslot.domains.bookings import rules
 from openslot.domains.bookings.models import BookingWanted
-from openslot.domains.bookings.strangers import store as stranger_store
-from openslot.domains.bookings.strangers.store import count_strangers
+from openslot.domains.bookings.strangers.store import count_strangers, is_phone_proven, list_sending_numbers
 from openslot.platform.core.countries import CountryNames, is_allowed, list_allowed
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.work import Work
@@ -62,7 +61,7 @@ async def reserve_confirmation(work: Work, host_id: UUID) -> bool:
 
 async def _has_spent_message(work: Work, host_id: UUID, phone: str) -> bool:
     """Refuse a phone that no number of the host sends to, and spend one that has proven nothing."""
-    numbers = await stranger_store.list_sending_numbers(work.db, host_id)
+    numbers = await list_sending_numbers(work.db, host_id)
     if not numbers:
         return True
     if not any(is_allowed(phone, number=each.number, countries=each.countries) for each in numbers):
@@ -72,7 +71,7 @@ async def _has_spent_message(work: Work, host_id: UUID, phone: str) -> bool:
         raise Invalid(details={"messageConsent.phone": OTHER_COUNTRY.fill(countries=CountryNames(tuple(allowed)))})
     # Whoever wants messages sent to others names a domain that is not theirs.
     causes = await _causes_of(work, host_id)
-    if not causes or await stranger_store.is_phone_proven(work.db, host_id, phone, since=work.now - HOUR):
+    if not causes or await is_phone_proven(work.db, host_id, phone, since=work.now - HOUR):
         return True
     return await has_spent(work, Cost.MESSAGE, causes, host_id=host_id)
 

@@ -13,8 +13,8 @@ from openslot.domains.messaging.connections import store
 from openslot.domains.messaging.connections.accounts import (
     describe_fault,
     keep_number_failure,
-    opened_message_account,
     opened_by,
+    opened_message_account,
     tell,
 )
 from openslot.domains.messaging.connections.events import (

@@ -9,8 +9,14 @@ from msgspec.structs import replace
 
 from openslot.domains.accounts.models import Organization, User
 from openslot.domains.bookings.errors import PaymentUnavailable
-from openslot.domains.event_types.accounts import operations as event_types
-from openslot.domains.event_types.accounts.operations import Following
+from openslot.domains.event_types.accounts.operations import (
+    Following,
+    count_following_organization,
+    count_following_own,
+    follow_organization,
+    follow_own,
+    tell_account_disconnected,
+)
 from openslot.domains.event_types.models import PaymentAccount
 from openslot.domains.payments import operations
 from openslot.domains.payments.connections import store
@@ -18,8 +24,8 @@ from openslot.domains.payments.connections.accounts import (
     can_be_notified,
     describe_fault,
     notice_url,
-    opened_payment_account,
     opened_by_key,
+    opened_payment_account,
 )
 from openslot.domains.payments.connections.events import PaymentKeyReplaced, PaymentsConnected, PaymentsDisconnected
 from openslot.domains.payments.errors import (
@@ -105,9 +111,9 @@ async def preview_replacement(work: Work, owner: AccountOwner, known: PaymentCon
     if left.under_way:
         raise PaymentsUnderWay
     if isinstance(owner, User):
-        following = await event_types.count_following_own(work, owner.id)
+        following = await count_following_own(work, owner.id)
     else:
-        following = await event_types.count_following_organization(work, owner.id, in_place_of=known.id)
+        following = await count_following_organization(work, owner.id, in_place_of=known.id)
     return AccountReplacement(in_place_of=known.id, following=following, upcoming=left.upcoming)
 
 
@@ -185,11 +191,11 @@ async def _is_key_refused(work: Work, connection: PaymentConnection) -> bool:
 
 
 async def disconnect_payment_account(work: Work, owner: AccountOwner, *, leaves_open: bool) -> PaymentConnection:
-    """Delete a connection's key, and let its endpoint be removed; `end_open_checkouts` comes first and says what it left."""
+    """Delete a connection's key and let its endpoint be removed; first `end_open_checkouts` says what it leaves."""
     await store.lock_owner(work.db, owner.id)
     connection = await get_payment_connection(work, owner)
     await _end(work, connection, leaves_open=leaves_open)
-    await event_types.tell_account_disconnected(work, connection.id, by=owner.id)
+    await tell_account_disconnected(work, connection.id, by=owner.id)
     return connection
 
 
@@ -296,9 +302,9 @@ async def _name_in_event_types(
     """Let event types name this account: the owner's own, and members' that name the one that it replaces."""
     account = PaymentAccount(id=connection.id, name=name_payment_account(connection))
     if isinstance(owner, User):
-        return await event_types.follow_own(work, account, owner.id)
+        return await follow_own(work, account, owner.id)
     if in_place_of is not None:
-        return await event_types.follow_organization(work, account, owner.id, in_place_of=in_place_of.id)
+        return await follow_organization(work, account, owner.id, in_place_of=in_place_of.id)
     return Following()
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.operations import list_users_by_id
 from openslot.domains.calendars.events import CalendarBroken, CalendarRecovered
 from openslot.domains.crm.events import CrmBroken
 from openslot.domains.messaging.connections.events import MessagingBroken
@@ -91,7 +91,7 @@ def _find_person(event: Event, actor: Actor) -> UUID | str:
 async def _name_person(work: Work, person: UUID | str) -> str:
     if isinstance(person, str):
         return person
-    found = await accounts.list_users_by_id(work, [person])
+    found = await list_users_by_id(work, [person])
     return found[person].email if person in found else "a deleted account"
 
 

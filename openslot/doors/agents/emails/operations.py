@@ -9,8 +9,8 @@ import nh3
 from msgspec import Meta, Struct
 
 from openslot.domains.accounts.models import PRODUCT
-from openslot.domains.mail import operations as mail
 from openslot.domains.mail.models import Letter, LetterBody, Link
+from openslot.domains.mail.operations import name_mail_message
 from openslot.doors.agents import rules
 from openslot.doors.agents.emails import store
 from openslot.doors.agents.events import AgentEmailQueued, MarketingOptedOut
@@ -161,7 +161,7 @@ async def send_agent_email(work: Work, call: ToolCall, wanted: EmailWanted) -> A
     await store.insert(work.db, email, sealed)
     await work.record(AgentEmailQueued(email_id=email.id, agent=email.agent, category=email.category))
     effect_id = await store.find_effect(work.db, email.id, reaction=SEND_EMAIL)
-    message_id = mail.name_mail_message(work.runtime, effect_id)
+    message_id = name_mail_message(work.runtime, effect_id)
     await store.keep_effect(work.db, email.id, effect_id, message_id)
     return msgspec.structs.replace(email, message_id=message_id)
 

@@ -6,8 +6,8 @@ from uuid import UUID
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import User
+from openslot.domains.accounts.operations import get_user
 from openslot.domains.contacts import operations as contacts
 from openslot.domains.contacts import schemas
 from openslot.domains.contacts.models import Contact
@@ -74,7 +74,7 @@ async def get_contact(work: Work, *, contact_id: ContactId) -> DetailedPlatformC
     """
     with naming("contactId"):
         contact = await contacts.get_any_contact(work, contact_id)
-        return await _show(work, await accounts.get_user(work, contact.owner_id), contact)
+        return await _show(work, await get_user(work, contact.owner_id), contact)
 
 
 @tool(scope="contacts:write", tier=Tier.T2, target=CONTACT)
@@ -89,7 +89,7 @@ async def update_contact_metadata(
     given = read_given(metadata, argument="metadata")
     with naming("contactId"):
         contact = await contacts.get_any_contact(work, contact_id)
-        owner = await accounts.get_user(work, contact.owner_id)
+        owner = await get_user(work, contact.owner_id)
         with inside("metadata"):
             changed = await contacts.change_contact(work, owner, contact.id, schemas.ContactChanges(**given))
         return await _show(work, owner, changed)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from openslot.domains.accounts.models import User
 from openslot.domains.change_log.operations import list_changes
-from openslot.doors.agents.audit.operations import list_audited_calls, list_audit_page, verify
+from openslot.doors.agents.audit.operations import list_audit_page, list_audited_calls, verify
 from openslot.doors.agents.calls import BY_NAME
 from openslot.doors.agents.models import AuditFilter, AuditStatus, CallRecord
 from openslot.doors.agents.roster import ROSTER

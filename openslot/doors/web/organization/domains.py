@@ -7,13 +7,16 @@ from msgspec.structs import replace
 
 from openslot.domains.accounts.errors import DomainAlreadyClaimed, DomainNotVerified
 from openslot.domains.accounts.models import Domain, User
-from openslot.domains.accounts.organizations import operations as organizations
 from openslot.domains.accounts.organizations.operations import (
     TxtResolver,
+    add_domain,
     check_proof,
     confirm_domain,
     get_domain,
+    get_organization_by_id,
+    list_domains,
     record_name,
+    remove_domain,
 )
 from openslot.domains.change_log.models import ChangeAction
 from openslot.doors.http.doors import Exchange
@@ -50,7 +53,7 @@ async def show_domains(request: Exchange, work: Work, user: User, form: Form[Dom
 @post("/organization/domains", shows=show_domains)
 async def claim_domain(request: Exchange, work: Work, user: User, form: Form[DomainForm]) -> Response:
     change = await begin_administrator_change(request, work, user)
-    made = await organizations.add_domain(work, change.organization, form.get().domain, verified=False)
+    made = await add_domain(work, change.organization, form.get().domain, verified=False)
     await change.log(ChangeAction.DOMAIN_ADDED, made.domain, made.id)
     return redirect(f"{HERE}?done=added")
 
@@ -81,7 +84,7 @@ async def ask_to_remove_domain(request: Exchange, work: Work, user: User, domain
 async def give_up_domain(request: Exchange, work: Work, user: User, domain: str) -> Response:
     change = await begin_administrator_change(request, work, user)
     claim = await get_domain(work, change.organization.id, domain)
-    await organizations.remove_domain(work, change.organization, claim.domain)
+    await remove_domain(work, change.organization, claim.domain)
     before = {"verified": claim.verified_at is not None}
     await change.log(ChangeAction.DOMAIN_REMOVED, claim.domain, claim.id, before=before)
     return redirect(f"{HERE}?done=removed")
@@ -99,8 +102,8 @@ async def _show(
     request: Exchange, work: Work, form: Form[DomainForm], *, refusal: Refusal | None = None, refused: str = ""
 ) -> Response:
     own = get_administered_membership(request)
-    organization = await organizations.get_organization_by_id(work, own.organization_id)
-    found = await organizations.list_domains(work, organization)
+    organization = await get_organization_by_id(work, own.organization_id)
+    found = await list_domains(work, organization)
     return organization_page(
         "domains.html",
         request,

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.domains.access import operations as access
 from openslot.domains.access.errors import CredentialNotFound, ScimPlanRequired
 from openslot.domains.access.models import Credential, CredentialKind, KeyName
+from openslot.domains.access.operations import create_scim_token, list_credentials, revoke_credential
 from openslot.domains.accounts.models import Organization, OwnMembership, User
 from openslot.domains.accounts.organizations.operations import get_organization_by_id
 from openslot.domains.accounts.plans import PLANS_WITH_SCIM, running
@@ -70,7 +70,7 @@ async def create_token(request: Exchange, work: Work, user: User, form: Form[Tok
     organization = change.organization
     if not _has_scim(organization, work):
         raise ScimPlanRequired
-    token, credential = await access.create_scim_token(
+    token, credential = await create_scim_token(
         work, organization, name=sent.name, expires_at=expiry_of(sent.expires, now=work.now)
     )
     after = {"ends_in": credential.last_four, "expires_at": credential.expires_at}
@@ -92,7 +92,7 @@ async def revoke_token(request: Exchange, work: Work, user: User, token_id: UUID
     """Revoke a token: it is refused from the next request on."""
     change = await begin_administrator_change(request, work, user)
     token = await _get_token(work, get_administered_membership(request), token_id)
-    await access.revoke_credential(work, SCIM, change.organization.id, token.id)
+    await revoke_credential(work, SCIM, change.organization.id, token.id)
     await change.log(ChangeAction.TOKEN_REVOKED, token.name, token.id, before={"ends_in": token.last_four})
     return redirect(f"{HERE}?done=revoked")
 
@@ -106,7 +106,7 @@ async def _show(
     made: tuple[str, str] | None = None,
 ) -> Response:
     own = get_administered_membership(request)
-    tokens = await access.list_credentials(work, SCIM, organization.id)
+    tokens = await list_credentials(work, SCIM, organization.id)
     held = await departures.list_held(work, organization)
     return organization_page(
         "provisioning.html",
@@ -127,7 +127,7 @@ async def _show(
 
 
 async def _get_token(work: Work, own: OwnMembership, token_id: UUID) -> Credential:
-    for token in await access.list_credentials(work, SCIM, own.organization_id):
+    for token in await list_credentials(work, SCIM, own.organization_id):
         if token.id == token_id:
             return token
     raise CredentialNotFound
