@@ -1,6 +1,7 @@
 """A team beside one host: free times of 50 hosts over 62 days, of 500 for the first time, and bookings of one of 10."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import date, timedelta
 from functools import partial
 from itertools import islice
@@ -24,7 +25,7 @@ from openslot.domains.accounts.operations import get_user
 from openslot.domains.accounts.organizations import operations as organizations
 from openslot.domains.accounts.plans import Plan
 from openslot.domains.availability import operations as availability
-from openslot.domains.availability import schemas, team_grid, team_listing, team_slots, team_store
+from openslot.domains.availability import schemas, team_listing, team_slots
 from openslot.domains.availability.models import ById, ByPage, ByTeamPage, SlotContext
 from openslot.domains.availability.schemas import write_slots
 from openslot.domains.bookings import operations as bookings
@@ -64,6 +65,8 @@ from users u, generate_series(0, 61) day, generate_series(1, 2) n, lateral (
 where extract(isodow from at) < 6"""
 
 
+SMALL_TEAM, LARGE_TEAM = ByTeamPage("everybody", "small"), ByTeamPage("everybody", "large")
+OWNER_OF = "select u.username from users u join event_types e on e.owner_id = u.id where e.id = $1"
 BACKENDS = "select pid from pg_stat_activity where backend_type = 'client backend'"
 
 
@@ -81,6 +84,16 @@ def main() -> None:
 
 
 async def _measure_all(here: Stage) -> None:
+    async with set_up_teams(here) as (runtime, ids, key):
+        # As visitors ask: by the address of the page.
+        one = ByPage(await runtime.pool.fetchval(OWNER_OF, ids["one"]), "one")
+        await _print_free_times(runtime, one, SMALL_TEAM, LARGE_TEAM)
+        await _print_bookings(here, runtime, key, ids["one"], ids["booked"])
+
+
+@asynccontextmanager
+async def set_up_teams(here: Stage) -> AsyncIterator[tuple[Runtime, dict[str, UUID], str]]:
+    """Write hosts and teams; return the event types by their names, and the key of the first host."""
     await migrate(here.url)
     connection = await asyncpg.connect(here.url)
     try:
@@ -94,14 +107,7 @@ async def _measure_all(here: Stage) -> None:
             hosts = [await get_user(work, each.id) for each in made]
             ids = await _make_event_types(work, hosts)
         await runtime.pool.execute("vacuum analyze")
-        # As visitors ask: by the address of the page.
-        one, small, large = (
-            ByPage(hosts[0].username, "one"),
-            ByTeamPage("everybody", "small"),
-            ByTeamPage("everybody", "large"),
-        )
-        await _print_free_times(runtime, one, small, large)
-        await _print_bookings(here, runtime, made[0].api_key, ids["one"], ids["booked"])
+        yield runtime, ids, made[0].api_key
 
 
 async def _make_event_types(work: Work, hosts: list[User]) -> dict[str, UUID]:
@@ -132,10 +138,10 @@ async def _make_event_types(work: Work, hosts: list[User]) -> dict[str, UUID]:
 
 async def _print_free_times(runtime: Runtime, one: ByPage, small: ByTeamPage, large: ByTeamPage) -> None:
     first = system_clock().date()
-    month = await _best(runtime, lambda: _list(runtime, one, first, days=31))
-    days = await _best(runtime, lambda: _list(runtime, small, first, days=62))
-    all_ = await _best(runtime, lambda: _list(runtime, large, first, days=62))
-    cold = await _best(runtime, lambda: _list(runtime, large, first, days=62), before=_forget)
+    month = await _best(runtime, lambda: list_times(runtime, one, first, days=31))
+    days = await _best(runtime, lambda: list_times(runtime, small, first, days=62))
+    all_ = await _best(runtime, lambda: list_times(runtime, large, first, days=62))
+    cold = await _best(runtime, lambda: list_times(runtime, large, first, days=62), before=_forget)
     _print_head("free times, read and written")
     _print_row("one host, 31 days", month)
     _print_row(f"{SMALL} hosts, 62 days", days, beside=month, aim=AIM_RATIO)
@@ -155,7 +161,7 @@ def _print_row(name: str, took: Took, *, beside: Took | None = None, aim: float 
     print(f"{name:<40}{ms:>9}{ratio:>9}{aimed:>9}{cpu:>9}{cpu_ratio:>9}")
 
 
-async def _list(runtime: Runtime, which: ByPage | ByTeamPage, first: date, *, days: int) -> SlotContext:
+async def list_times(runtime: Runtime, which: ByPage | ByTeamPage, first: date, *, days: int) -> SlotContext:
     found, slots, zone = await availability.list_open_slots(
         runtime.work(PUBLIC),
         which,
@@ -245,9 +251,7 @@ def _forget() -> None:
     """Forget what a process keeps from one answer to the next."""
     schemas.write_day.cache_clear()
     team_listing.KEPT.clear()
-    team_grid.lay_team_grid.cache_clear()
     team_slots.find_worked.cache_clear()
-    team_store.read_hours.cache_clear()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from scripts.caches import list_caches, list_without_figure
 from scripts.reasons import list_literal_skips
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -157,6 +158,8 @@ BOUNDS = (
     Bound("files of domains with a prefix of another noun", lambda: len(list_prefixed()), 20),
     Bound("imports between areas of web", lambda: len(list_between_areas()), 0),
     Bound("steps left out with a sentence instead of a code", lambda: len(list_literal_skips()), 0),
+    Bound("caches", lambda: len(list_caches()), 60),
+    Bound("caches without a figure", lambda: len(list_without_figure()), 0),
     Bound("aliases of modules, kinds", count_kinds_of_aliases, 9),
     Bound("aliases of modules, uses", lambda: len(list_aliases()), 19),
 )

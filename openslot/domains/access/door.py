@@ -283,6 +283,7 @@ def _parse(text: str) -> IPv4Address | IPv6Address | None:
     return _parse_short(text) if len(text) <= LONGEST else None
 
 
+# benchmarks/caches.py: read the address of a caller, in every request, 9.4 times
 @lru_cache(maxsize=4096)
 def _parse_short(text: str) -> IPv4Address | IPv6Address | None:
     try:
@@ -294,14 +295,13 @@ def _parse_short(text: str) -> IPv4Address | IPv6Address | None:
     return address
 
 
-@lru_cache(maxsize=4096)
 def _bucket(address: IPv4Address | IPv6Address) -> str:
     if isinstance(address, IPv4Address):
         return str(address)
     # In a network without IPv4, everyone who has no IPv6 comes from this prefix.
     if address in NAT64:
         return str(embedded_address(address))
-    return str(IPv6Network((address, 64), strict=False))
+    return f"{IPv6Address(int(address) >> 64 << 64)}/64"
 
 
 def _is_trusted(address: IPv4Address | IPv6Address, trusted: Networks) -> bool:

@@ -5,7 +5,6 @@ import base64
 import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from threading import Semaphore
 from typing import TypeVar
 
@@ -28,6 +27,8 @@ STRANGERS = Semaphore(AT_ONCE + 16)
 KNOWN = Semaphore(AT_ONCE + 32)
 
 _hasher = PasswordHasher()
+NOBODYS = [base64.b64encode(secrets.token_bytes(length)).decode().rstrip("=") for length in (16, 32)]
+"""The salt and the digest of a password that nobody has."""
 _threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="password")
 
 
@@ -71,9 +72,8 @@ def _verify(password: str, password_hash: str) -> bool:
         return False
 
 
-@cache
 def _nobodys() -> str:
     """Write a hash that matches no password and takes as long to verify as any other."""
-    salt, digest = (base64.b64encode(secrets.token_bytes(length)).decode().rstrip("=") for length in (16, 32))
+    salt, digest = NOBODYS
     cost = f"m={_hasher.memory_cost},t={_hasher.time_cost},p={_hasher.parallelism}"
     return f"$argon2id$v=19${cost}${salt}${digest}"

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -126,7 +125,6 @@ _OF_PAGE = (
 )
 
 
-@cache
 def _write_setting(time: _Time, *, draft: str | None = None, is_page: bool = False, token: str | None = None) -> str:
     """Write the SQL of an event type with its owner and its schedule; which one it is follows.
 

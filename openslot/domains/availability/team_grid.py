@@ -54,6 +54,7 @@ class TeamGrid(Struct, frozen=True, eq=False):
         return list(compress(range(self.first, self.end, self.unit), shown))
 
 
+# benchmarks/caches.py: lay the grid of a team's 62 days, 190 times
 @lru_cache(maxsize=256)
 def lay_team_grid(zone: ZoneInfo, first_day: int, last_day: int, step: int) -> TeamGrid:
     """Lay out the starts of some days, such that all midnights and steps are on bits."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cache
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -58,7 +57,6 @@ _DAY = (TimeRange(0, 1440),)
 ALWAYS: WeeklyHours = (_DAY, _DAY, _DAY, _DAY, _DAY, _DAY, _DAY)
 
 
-@cache
 def _write_groups(about: str, event_type: str, now: str | None) -> str:
     """Write the SQL of an event type, and of its groups with who is in them.
 

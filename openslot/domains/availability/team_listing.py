@@ -52,7 +52,8 @@ class KeptBits(NamedTuple):
         return is_same and self.read_at <= now and (self.changes_at is None or now < self.changes_at)
 
 
-class KeptTimes:
+# benchmarks/caches.py: free times of 50 hosts of a team, 62 days, 13 times
+class TimesCache:
     """When hosts are free, by what was asked of them; what was asked longest ago is forgotten first."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
@@ -86,7 +87,7 @@ class KeptTimes:
         self.size = 0
 
 
-KEPT = KeptTimes()
+KEPT = TimesCache()
 
 
 def _measure(kept: Iterable[KeptBits]) -> int:

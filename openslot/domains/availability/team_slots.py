@@ -336,6 +336,7 @@ def _as_hours(schedule: Schedule) -> Schedule:
     return replace(schedule, id=NOBODY, owner_id=NOBODY, name="", out_of_office=())
 
 
+# benchmarks/caches.py: find when a team's host works, once for all with the same hours, 270 times
 @lru_cache(maxsize=4096)
 def find_worked(grid: TeamGrid, schedule: Schedule, duration: int) -> int:
     """Find the bits of the instants at which hours give a meeting its whole time; a process keeps them."""

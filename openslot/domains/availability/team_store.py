@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
-from functools import lru_cache
 from uuid import UUID
 
 import msgspec
@@ -242,7 +241,6 @@ def _to_hours(row: Row) -> Schedule:
     return read_hours(row["zone"], row["weekly_hours"], row["overrides"], row["holidays"])
 
 
-@lru_cache(maxsize=4096)
 def read_hours(zone: str, weekly: str, overrides: str, holidays: str | None) -> Schedule:
     """Read hours that many hosts have alike, once."""
     return Schedule(

@@ -1,9 +1,7 @@
 """When and where a meeting is, as its readers see it: in their language, their zone, and with their hours."""
 
 from datetime import datetime
-from functools import cache, lru_cache
 
-import babel
 from babel.dates import format_date, format_skeleton, format_time, get_timezone_gmt, get_timezone_location
 from babel.lists import format_list
 from msgspec.structs import replace
@@ -13,7 +11,7 @@ from openslot.domains.event_types.models import EventType, Location, LocationAsk
 from openslot.platform.core.text import one_line
 from openslot.platform.core.times import get_zone, iso
 from openslot.platform.i18n import Text
-from openslot.platform.i18n.languages import Locale
+from openslot.platform.i18n.languages import Locale, parse_formats
 from openslot.platform.i18n.localization import Localizable, localize
 
 # In a mail, and on a page that will show it.
@@ -74,18 +72,13 @@ UNIVERSAL = {
 }
 
 
-# Babel parses the name of a locale, and looks a zone's country up, each time.
-_parse = cache(babel.Locale.parse)
-
-
-@lru_cache(maxsize=1024)
 def _name_city(zone: str, formats: str) -> str:
-    return get_timezone_location(zone, locale=_parse(formats), return_city=True)
+    return get_timezone_location(zone, locale=parse_formats(formats), return_city=True)
 
 
 def format_day(moment: datetime, zone: str, locale: Locale) -> str:
     """Say `Friday 20 March 2026`."""
-    return format_date(moment.astimezone(get_zone(zone)).date(), "full", locale=_parse(locale.formats))
+    return format_date(moment.astimezone(get_zone(zone)).date(), "full", locale=parse_formats(locale.formats))
 
 
 def format_hours(starts_at: datetime, ends_at: datetime, zone: str, locale: Locale) -> str:
@@ -93,19 +86,19 @@ def format_hours(starts_at: datetime, ends_at: datetime, zone: str, locale: Loca
     start, end = starts_at.astimezone(get_zone(zone)), ends_at.astimezone(get_zone(zone))
     ending = format_time_of_day(ends_at, zone, locale)
     if start.date() != end.date():
-        ending = f"{format_skeleton('MMMEd', end, locale=_parse(locale.formats))}, {ending}"
+        ending = f"{format_skeleton('MMMEd', end, locale=parse_formats(locale.formats))}, {ending}"
     return f"{format_time_of_day(starts_at, zone, locale)} {DASH} {ending}"
 
 
 def format_time_of_day(moment: datetime, zone: str, locale: Locale) -> str:
     """Say `09:00` or `9:00 AM`."""
-    return format_time(moment.astimezone(get_zone(zone)).time(), "short", locale=_parse(locale.formats))
+    return format_time(moment.astimezone(get_zone(zone)).time(), "short", locale=parse_formats(locale.formats))
 
 
 def format_short(moment: datetime, zone: str, locale: Locale) -> Text:
     """Say `Fri, 20 Mar, 09:00`, as a subject needs it."""
     local = moment.astimezone(get_zone(zone))
-    day = format_skeleton("MMMEd", local, locale=_parse(locale.formats))
+    day = format_skeleton("MMMEd", local, locale=parse_formats(locale.formats))
     return Text("%(day)s, %(time)s", day=day, time=format_time_of_day(moment, zone, locale))
 
 
@@ -128,7 +121,7 @@ class ListOfNames(Localizable, frozen=True):
     names: tuple[str, ...]
 
     def localize(self, locale: Locale) -> str:
-        return format_list(self.names, locale=_parse(locale.formats))
+        return format_list(self.names, locale=parse_formats(locale.formats))
 
     def __str__(self) -> str:
         return ", ".join(self.names)
@@ -148,7 +141,7 @@ def format_zone(moment: datetime, zone: str, locale: Locale) -> Text | str:
     if named:
         return named
     local = moment.astimezone(get_zone(zone))
-    offset = get_timezone_gmt(local, locale=_parse(locale.formats))
+    offset = get_timezone_gmt(local, locale=parse_formats(locale.formats))
     if zone.startswith("Etc/"):
         # Their names have the sign the other way round: Etc/GMT+5 is GMT-05:00.
         return offset

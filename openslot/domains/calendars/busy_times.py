@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from functools import cached_property
 from typing import Any
 
 from icalendar import Event
@@ -109,15 +108,15 @@ class WallClockEvent(EventAdapter):  # type: ignore[misc]
     def raw_end(self) -> datetime:
         return self.raw_start + self.version.days * DAY + self.version.elapsed
 
-    @cached_property
+    @property
     def recurrence_ids(self) -> tuple[datetime, ...]:
         return (self.version.replaces.on(self.zone),) if self.version.replaces else ()
 
-    @cached_property
+    @property
     def move_recurrences_by(self) -> timedelta:
         return self.raw_start - self.recurrence_ids[0] if self.this_and_future else timedelta()
 
-    @cached_property
+    @property
     def extend_query_span_by(self) -> tuple[timedelta, timedelta]:
         moved = self.raw_start - self.recurrence_ids[0] if self.recurrence_ids else timedelta()
         return self.duration + max(moved, timedelta()), max(-moved, timedelta())
@@ -126,7 +125,7 @@ class WallClockEvent(EventAdapter):  # type: ignore[misc]
     def sequence(self) -> int:
         return self.version.sequence
 
-    @cached_property
+    @property
     def exdates(self) -> list[date]:
         """A date excludes all that begins on it: some programs exclude timed events this way.
 
@@ -136,7 +135,7 @@ class WallClockEvent(EventAdapter):  # type: ignore[misc]
         walls = [(each, each.wall if each.is_day else each.on(self.zone)) for each in found]
         return [wall.date() if each.is_day else wall for each, wall in walls if wall not in self._changed]
 
-    @cached_property
+    @property
     def rdates(self) -> list[datetime | tuple[datetime, timedelta]]:
         found: list[datetime | tuple[datetime, timedelta]] = []
         for line in list_lines(self._component, "RDATE"):
@@ -144,7 +143,7 @@ class WallClockEvent(EventAdapter):  # type: ignore[misc]
             found += [(start.on(self.zone), length) for start, length in self.reader.read_periods(line)]
         return found
 
-    @cached_property
+    @property
     def rrules(self) -> set[str]:
         """None that the library would expand, because it sets no bounds."""
         return set()

@@ -54,7 +54,6 @@ def is_known(name: str) -> bool:
     return _find_known(name) is not None
 
 
-@lru_cache(maxsize=1024)
 def _find_known(name: str) -> tzinfo | None:
     """Find a zone by its name, which some programs write after a path of their own."""
     pieces = name.strip("/").split("/")[-8:]
@@ -62,6 +61,7 @@ def _find_known(name: str) -> tzinfo | None:
 
 
 # Cached by the whole text of the definition, because two calendars may use one name for different zones.
+# benchmarks/caches.py: read an event with a zone of its own, 140 times
 @lru_cache(maxsize=512)
 def _define(text: str) -> tzinfo | None:
     # icalendar remembers zones that have a name.

@@ -2,7 +2,6 @@
 
 import re
 from datetime import datetime
-from functools import cache
 from uuid import UUID
 
 from openslot.domains.contacts.models import (
@@ -201,7 +200,6 @@ async def _fetch_page(db: Db, columns: str, asked: tuple[object, ...], *, search
     return await db.fetch(_write_page(columns, sort, first=len(asked) + 1, given=len(given)), *asked, *given)
 
 
-@cache
 def _write_page(columns: str, sort: ContactSort, *, first: int, given: int) -> str:
     """Write a page of contacts: all, those with a short text in them, or those that trigrams lead to."""
     match = f"strpos(search_text, ${first}) > 0" if given else "true"

@@ -5,7 +5,6 @@ import csv
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from email import message_from_bytes, policy
-from functools import cache
 from io import StringIO
 from typing import Any
 
@@ -109,19 +108,19 @@ async def read_batches(connection: Any, query: str, user: User, *, size: int = B
 
 
 async def _lines(connection: Any, query: str, user: User) -> AsyncIterator[list[bytes]]:
+    codes = _write_codes()
     async for rows in read_batches(connection, query, user):
-        yield [_say_codes(row["line"]).encode() for row in rows]
+        yield [_say_codes(row["line"], codes).encode() for row in rows]
 
 
-def _say_codes(line: str) -> str:
+def _say_codes(line: str, codes: re.Pattern[str]) -> str:
     """Say in English what a row keeps as a code."""
-    if not _find_codes().search(line):
+    if not codes.search(line):
         return line
     return msgspec.json.encode(_say_all(msgspec.json.decode(line))).decode()
 
 
-@cache
-def _find_codes() -> re.Pattern[str]:
+def _write_codes() -> re.Pattern[str]:
     return re.compile(f'"(?:{"|".join(re.escape(each.code) for each in list_reasons())})[" ;]')
 
 
@@ -142,10 +141,10 @@ async def _join(batches: AsyncIterator[list[bytes]]) -> AsyncIterator[bytes]:
 
 
 def _write_rows(rows: Iterable[Row], columns: Sequence[str]) -> bytes:
-    text = StringIO()
+    text, codes = StringIO(), _write_codes()
     writer = csv.writer(text)
     for row in rows:
-        values = msgspec.json.decode(_say_codes(row["line"]))
+        values = msgspec.json.decode(_say_codes(row["line"], codes))
         writer.writerow([make_safe(_cell(_find(values, column))) for column in columns])
     return text.getvalue().encode()
 

@@ -5,10 +5,8 @@ from binascii import b2a_qp
 from email import policy
 from email.generator import BytesGenerator
 from email.headerregistry import Address as HeaderAddress
-from email.headerregistry import HeaderRegistry
-from email.message import Message
+from email.message import EmailMessage, Message
 from email.utils import format_datetime
-from functools import lru_cache
 from io import BytesIO
 from uuid import UUID
 
@@ -17,22 +15,7 @@ from email_validator import validate_email
 from openslot.domains.mail.models import Mail, MailAddress
 from openslot.platform.core.text import LONGEST_LINE, defuse, one_line
 
-
-class KeptClasses(HeaderRegistry):
-    """Makes the class for each name of a header once; the library makes a class for each header."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._kept: dict[str, type] = {}
-
-    def __getitem__(self, name: str) -> type:
-        if name not in self._kept:
-            self._kept[name] = super().__getitem__(name)
-        return self._kept[name]
-
-
-HEADER_POLICY = policy.SMTP.clone(header_factory=KeptClasses())
-UTF8_POLICY = policy.SMTPUTF8.clone(header_factory=KeptClasses())
+HEADER_POLICY, UTF8_POLICY = policy.SMTP, policy.SMTPUTF8
 # A line may have 998 characters, with the name of the header.
 LONGEST_HEADER = 900
 SHORT_HEADER = 70
@@ -117,9 +100,7 @@ def _write_part(kind: str, encoding: str, content: bytes) -> Message:
     return part
 
 
-# The same sender and host stand in many mails, and to parse an address takes longer than all the rest of a message.
-@lru_cache(maxsize=1024)
-def fold_header(name: str, value: MailAddress | str, rules: policy.EmailPolicy) -> str:
+def fold_header(name: str, value: MailAddress | str, rules: "policy.EmailPolicy[EmailMessage]") -> str:
     """Write a header that contains what somebody entered, without its name."""
     entered = _header_text(value) if isinstance(value, str) else _header_address(value)
     if _is_plain(name, text := str(entered)):

@@ -42,6 +42,7 @@ class KeysDocument(Struct, frozen=True):
     keys: list[dict[str, Any]]
 
 
+# benchmarks/caches.py: read what an identity provider publishes, for a sign-in, 380 times
 class ProviderCache:
     """What this process has read from the provider, and when."""
 

@@ -51,6 +51,7 @@ def hours_on(schedule: Schedule, on: date) -> Hours:
     return schedule.weekly_hours[on.weekday()] if override is None else override.hours
 
 
+# benchmarks/caches.py: find 7 days of slots with holidays, 4.5 times
 @lru_cache(maxsize=2048)
 def holidays_of(calendar: HolidayCalendar, year: int) -> Mapping[date, str]:
     """List a year's public holidays with their names, days off in lieu included."""
@@ -58,13 +59,13 @@ def holidays_of(calendar: HolidayCalendar, year: int) -> Mapping[date, str]:
     return {on: name for on, name in found.items() if on.year == year}
 
 
-@lru_cache(maxsize=1)
 def list_holiday_countries() -> tuple[str, ...]:
     from holidays import list_supported_countries  # noqa: PLC0415
 
     return tuple(sorted(code for code in list_supported_countries() if _COUNTRY.fullmatch(code)))
 
 
+# benchmarks/caches.py: list the regions of a country, on the page of hours, 400 times
 @lru_cache(maxsize=256)
 def list_holiday_regions(country: str) -> Mapping[str, str]:
     """Name the regions of a country that have public holidays of their own, by their codes."""
@@ -99,7 +100,6 @@ def find_holiday_faults(calendar: HolidayCalendar | None) -> dict[str, str]:
     return {}
 
 
-@lru_cache(maxsize=2048)
 def _has_holidays(calendar: HolidayCalendar) -> bool:
     try:
         _load(calendar)

@@ -35,6 +35,7 @@ def _list_tools(context: AgentContext) -> tuple[Raw, ...]:
     return _describe_tools(caller_of(context.entry).scopes)
 
 
+# benchmarks/caches.py: agents' tools/list, 72 times
 @lru_cache(maxsize=64)
 def _describe_tools(scopes: frozenset[str]) -> tuple[Raw, ...]:
     return tuple(describe_tool(tool, input_schema(tool), output_schema(tool)) for tool in TOOLS if tool.scope in scopes)

@@ -56,7 +56,6 @@ QUOTE = REFERENCES.format(name=Quote.__name__)
 OF_BOTH = frozenset({"description", "title"})
 
 
-@cache
 def typed_fields(kind: type) -> dict[str, QuotedFrom]:
     """Return the fields of a Struct that people type, and who."""
     return {name: by for base in kind.__mro__ for name, by in TYPED.get(base, {}).items()}
@@ -89,6 +88,7 @@ def _quote(written: Any, by: QuotedFrom) -> Any:
     return {name: _quote(each, by) for name, each in written.items()} if isinstance(written, dict) else written
 
 
+# benchmarks/caches.py: list what a result consists of, in every call of a tool, 510 times
 @cache
 def list_shapes(kind: type) -> frozenset[type[Struct]]:
     """List the Structs that a result consists of."""

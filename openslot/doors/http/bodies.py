@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from enum import Enum
-from functools import lru_cache
 from itertools import islice
 from math import isfinite
 from types import UnionType
@@ -294,6 +293,5 @@ def _not_json(fault: str = "is not valid JSON") -> Invalid:
     return Invalid("The body is not valid JSON", details={"body": fault})
 
 
-@lru_cache(maxsize=512)
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind, dec_hook=read_checked)

@@ -169,6 +169,7 @@ def _max_bytes(exchange: Exchange) -> int:
     return declared
 
 
+# benchmarks/caches.py: find the series of a request, in every request, 4.2 times
 @lru_cache(maxsize=4096)
 def _series(door: str, route: str, method: str, status: int) -> Histogram:
     # Looking up a series by its labels costs more than incrementing it.

@@ -4,7 +4,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
-from functools import cache, partial
+from functools import partial
 from operator import attrgetter
 from typing import Any, get_args, get_origin, get_type_hints
 from uuid import UUID
@@ -237,7 +237,6 @@ def _read_body(wanted: Body, exchange: Exchange, arguments: dict[str, object]) -
         raise Invalid(details={"body": "is required"})
 
 
-@cache
 def read_handler(run: Callable[..., Awaitable[object]], declaration: Declaration, template: str) -> Handler:
     """Read a function's signature; raise a `TypeError` if it has an argument that can't be provided."""
     if not inspect.iscoroutinefunction(run):

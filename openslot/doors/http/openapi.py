@@ -262,6 +262,7 @@ def _parameter(parameter: Parameter, shapes: Shapes) -> JsonSchema:
 def serve_description(describe_api: Callable[[], dict[str, Any]]) -> Mount:
     """Serve the description; it is generated on the first request."""
 
+    # benchmarks/caches.py: description of the API, 410 times
     @cache
     def written() -> Asset:
         return make_asset(msgspec.json.encode(describe_api()), JSON)

@@ -1,6 +1,5 @@
 """The slot picker that a chat shows beside free times (MCP Apps): one page, with its texts in every language."""
 
-from functools import cache
 from importlib.resources import files
 
 import msgspec
@@ -20,7 +19,6 @@ TEXTS = (
 WORDS = "const WORDS = {};"
 
 
-@cache
 def read_picker() -> str:
     source = (files("openslot.doors.public_tools") / "picker.html").read_text("utf-8")
     return source.replace(WORDS, f"const WORDS = {_words()};", 1)

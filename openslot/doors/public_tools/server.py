@@ -81,6 +81,7 @@ def _refuse(refusal: Refusal) -> ToolResponse:
     return respond(body, is_error=True)
 
 
+# benchmarks/caches.py: public tools/list, 21 times
 @cache
 def _list_tools() -> tuple[Raw, ...]:
     return tuple(describe_tool(tool, without_patterns(schema_of(tool.arguments))) for tool in TOOLS)

@@ -38,6 +38,7 @@ async def widget_script(request: Request) -> Response:
     return send_asset(request, script, {**FOR_EVERY_SITE, "cache-control": FOR_GOOD if is_named else FOR_AN_HOUR})
 
 
+# benchmarks/caches.py: script of the widget, 10 times
 @cache
 def get_script() -> Asset:
     """Read the script once, without comments and indentation, and with its texts in every language."""

@@ -13,6 +13,7 @@ ANSWERS_WITHIN = 3.0
 """Seconds."""
 
 
+# benchmarks/caches.py: tell the version, for which git is asked, 1,000 times
 @cache
 def describe_version() -> str:
     """Return the version with its commit, as this process has found it first: `0.2.0 (8d2b3c1f5a07)`."""

@@ -3,11 +3,9 @@
 import re
 from collections.abc import Sequence
 
-import babel
-
 from openslot.platform.core.errors import Invalid
 from openslot.platform.i18n import Text
-from openslot.platform.i18n.languages import Locale
+from openslot.platform.i18n.languages import Locale, parse_formats
 from openslot.platform.i18n.localization import Localizable
 
 # phonenumbers is loaded with the first number: few processes ever see one, and every start would wait for it.
@@ -23,7 +21,7 @@ class CountryNames(Localizable, frozen=True):
     codes: tuple[str, ...]
 
     def localize(self, locale: Locale) -> str:
-        names = babel.Locale.parse(locale.formats).territories
+        names = parse_formats(locale.formats).territories
         return ", ".join(str(names.get(code, code)) for code in self.codes)
 
     def __str__(self) -> str:

@@ -178,7 +178,6 @@ def arguments(changes: Iterable[Change]) -> Iterator[object]:
     return (argument for change in changes for argument in change.args)
 
 
-@cache
 def write_parts(statements: tuple[str, ...], *, first: int) -> tuple[str, ...]:
     """Write statements as parts of a `with`, numbering their arguments from `first` on."""
     parts = []
@@ -188,7 +187,6 @@ def write_parts(statements: tuple[str, ...], *, first: int) -> tuple[str, ...]:
     return tuple(parts)
 
 
-@cache
 def count_parts(count: int) -> str:
     """Write the SQL that returns how many rows each part of a `with` has changed."""
     return f"array[{', '.join(f'(select count(*) from change_{place})' for place in range(count))}]::bigint[]"
@@ -322,6 +320,7 @@ async def insert_effects(db: Db, wanted: Sequence[NewEffect], *, now: datetime) 
         await db.execute(INSERT_MORE, *_effect_columns(wanted, now=now))
 
 
+# benchmarks/caches.py: write the statement that records an event, in every change, 33 times
 @cache
 def _recording(changes: tuple[str, ...], conditions: tuple[tuple[str, str], ...]) -> str:
     parts = (

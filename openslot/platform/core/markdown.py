@@ -6,7 +6,7 @@ pretend to be another address.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
@@ -30,6 +30,7 @@ _BLOCKS = {"paragraph": "p", "bullet_list": "ul", "ordered_list": "ol", "list_it
 _INLINE = {"strong_open": "<strong>", "strong_close": "</strong>", "em_open": "<em>", "em_close": "</em>"}
 
 
+# benchmarks/caches.py: write a description as HTML, in every booking page with one, 990 times
 @lru_cache(maxsize=256)
 def render(text: str, *, shows_addresses: bool = False) -> Markup:
     """Write a text as HTML of a few plain elements; with `shows_addresses`, only addresses are links, and no words."""
@@ -65,12 +66,7 @@ def find_target(link: str) -> str | None:
 
 
 def _parse(text: str) -> "Sequence[Token]":
-    return _get_parser().parse(without_turns(text))
-
-
-@cache
-def _get_parser() -> "MarkdownIt":
-    return _make_parser(lambda link: find_target(link) is not None)
+    return _make_parser(lambda link: find_target(link) is not None).parse(without_turns(text))
 
 
 def _make_parser(check_link: Callable[[str], bool]) -> "MarkdownIt":

@@ -1,7 +1,6 @@
 """How long events are kept, and how all that is kept for one tenant is deleted."""
 
 from datetime import datetime, timedelta
-from functools import cache
 from typing import NamedTuple
 from uuid import UUID
 
@@ -49,7 +48,6 @@ async def delete_events(db: Db, event_ids: list[UUID], *, uses: tuple[str, ...])
     return count_of(await db.execute(_write(DELETE, uses), [row["id"] for row in locked]))
 
 
-@cache
 def _write(statement: str, uses: tuple[str, ...]) -> str:
     # `offset 0` makes PostgreSQL check each event by itself instead of reading everything that might need an event.
     return statement.format(is_free=" and ".join(f"not exists ({each} offset 0)" for each in (NEEDED, *uses)))

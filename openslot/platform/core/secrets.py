@@ -7,7 +7,6 @@ import re
 import secrets as random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import lru_cache
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -263,6 +262,5 @@ class Cipher:
         raise SealBroken
 
 
-@lru_cache(maxsize=256)
 def _cipher(key: str, purpose: str) -> AESGCM:
     return AESGCM(derive(key, f"keep {purpose}"))

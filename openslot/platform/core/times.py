@@ -126,6 +126,7 @@ def local_day(zone: ZoneInfo, instant: int) -> int:
     return (instant + _offset(zone, instant)) // DAY
 
 
+# benchmarks/caches.py: find a zone, 8,500 times
 @cache
 def _known_names() -> dict[str, str]:
     names = {name.lower(): name for name in available_timezones()}
@@ -136,11 +137,14 @@ def _known_names() -> dict[str, str]:
     }
 
 
+# Python keeps the last eight zones, and reads the files of others again.
+# benchmarks/caches.py: zones of a booking page, 6.1 times
 @cache
 def _load(name: str) -> ZoneInfo:
     return ZoneInfo(name)
 
 
+# benchmarks/caches.py: find 7 days of slots, 19 times
 @lru_cache(maxsize=4096)
 def _offsets_of_years(zone: ZoneInfo, first_year: int, last_year: int) -> Offsets:
     begin = _new_year(first_year)
@@ -154,7 +158,6 @@ def _offsets_of_years(zone: ZoneInfo, first_year: int, last_year: int) -> Offset
     )
 
 
-@lru_cache(maxsize=8192)
 def _changes(zone: ZoneInfo, year: int) -> tuple[tuple[int, int], ...]:
     """List each change in a year as its instant and the offset from then on."""
     changes = []

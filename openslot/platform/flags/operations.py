@@ -16,6 +16,7 @@ MAX_OVERRIDES = 100
 FRESH_SECONDS = 1.0
 
 
+# benchmarks/caches.py: ask whether a feature is on, for which the database is read, 30 times
 class FlagCache:
     """All flags of a runtime, read again at most once a second and only if they have changed."""
 

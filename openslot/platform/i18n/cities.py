@@ -1,7 +1,5 @@
 """Names of places that CLDR has not: short ones of countries, and cities whose zone is called after another one."""
 
-from functools import cache
-
 from msgspec import Struct
 
 
@@ -16,7 +14,6 @@ class BigCity(Struct, frozen=True):
         return self.names.get(language, self.name)
 
 
-@cache
 def list_cities() -> tuple[BigCity, ...]:
     return tuple(
         BigCity(name.strip(), zone, dict(each.strip().split(":") for each in others))

@@ -1,7 +1,7 @@
 """The languages that Openslot speaks, and which of them a person reads."""
 
 import re
-from functools import lru_cache
+from functools import cache
 from typing import Literal
 
 import babel
@@ -65,7 +65,6 @@ def negotiate(setting: str | None, accept_language: str = "") -> Locale:
     return next((locale for tag in wanted if (locale := find_locale(tag)) is not None), DEFAULT)
 
 
-@lru_cache(maxsize=1000)
 def find_locale(tag: str) -> Locale | None:
     """Find the locale of a tag such as `de`, `pt-BR` or `en_US`, or None if there is no catalog for its language."""
     name, *parts = tag.replace("_", "-").split("-")
@@ -89,9 +88,15 @@ def _tags(accept_language: str) -> list[str]:
     return [tag for weight, tag in sorted(weighed, key=lambda pair: -pair[0]) if weight > 0]
 
 
-@lru_cache(maxsize=64)
+# benchmarks/caches.py: tell how a place counts hours, in every booking page, 4.9 times
+@cache
+def parse_formats(formats: str) -> babel.Locale:
+    """Return how a place writes days, times and numbers: Babel parses its name again each time."""
+    return babel.Locale.parse(formats)
+
+
 def usual_hours(formats: str) -> Hours:
-    return 12 if "a" in babel.Locale.parse(formats).time_formats["short"].pattern else 24
+    return 12 if "a" in parse_formats(formats).time_formats["short"].pattern else 24
 
 
 def first_weekday_of(locale: Locale) -> int:
@@ -100,6 +105,5 @@ def first_weekday_of(locale: Locale) -> int:
     return _usual_first_weekday(locale.formats) if chosen is None else chosen
 
 
-@lru_cache(maxsize=64)
 def _usual_first_weekday(formats: str) -> int:
-    return int(babel.Locale.parse(formats).first_week_day)
+    return int(parse_formats(formats).first_week_day)

@@ -11,12 +11,13 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from msgspec import Struct
 
-from openslot.platform.i18n.languages import ENGLISH, Hours, Language, Locale, usual_hours
+from openslot.platform.i18n.languages import ENGLISH, Hours, Language, Locale, parse_formats, usual_hours
 from openslot.platform.i18n.texts import PluralText, Text
 
 PATTERNS: dict[Hours, str] = {12: "h:mm a", 24: "HH:mm"}
 
 
+# benchmarks/caches.py: booking page in German, 290 times
 @cache
 def get_catalog(language: Language) -> NullTranslations:
     """Read the catalog of a language; English needs none, its texts are what the catalogs are asked for."""
@@ -54,18 +55,19 @@ def localize(value: object, locale: Locale) -> object:
     if isinstance(value, datetime):
         raise TypeError("an instant has a day and a time only in a zone: show one of these")
     if isinstance(value, date):
-        return format_date(value, "long", locale=locale.formats)
+        return format_date(value, "long", locale=parse_formats(locale.formats))
     if isinstance(value, time):
         return format_minute(value.hour * 60 + value.minute, locale.formats, locale.hours)
     return value
 
 
+# benchmarks/caches.py: write a time of day, up to 400 times in a page, 26 times
 @lru_cache(maxsize=8192)
 def format_minute(minute: int, formats: str, hours: Hours | None = None) -> str:
     """Write a minute of a day: `09:00`, or `9:00 AM`."""
     usual = usual_hours(formats)
     pattern = "short" if (hours or usual) == usual else PATTERNS[hours or usual]
-    return str(format_time(time(minute // 60, minute % 60), pattern, locale=formats))
+    return str(format_time(time(minute // 60, minute % 60), pattern, locale=parse_formats(formats)))
 
 
 def translate(text: Text, language: Language) -> str:

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from babel.numbers import format_currency, get_currency_precision
 
-from openslot.platform.i18n.languages import Locale
+from openslot.platform.i18n.languages import Locale, parse_formats
 from openslot.platform.i18n.localization import Localizable
 
 
@@ -19,7 +19,7 @@ class Amount(Localizable, frozen=True):
         return f"{self._exact} {self.currency}"
 
     def localize(self, locale: Locale) -> str:
-        return str(format_currency(self._exact, self.currency, locale=locale.formats))
+        return str(format_currency(self._exact, self.currency, locale=parse_formats(locale.formats)))
 
     @property
     def _exact(self) -> Decimal:

@@ -10,7 +10,7 @@ import pytest
 
 from openslot.domains.availability import operations as availability
 from openslot.domains.availability.models import ById
-from openslot.domains.availability.team_listing import ENTRY_BYTES, KEPT, KeptBits, KeptTimes
+from openslot.domains.availability.team_listing import ENTRY_BYTES, KEPT, KeptBits, TimesCache
 from openslot.domains.availability.team_store import HOSTS_WITHOUT, tidy_changes
 from openslot.domains.event_types.models import EventType
 from openslot.platform.core.actor import OPERATOR
@@ -229,7 +229,7 @@ async def test_what_is_kept_is_used_and_tokens_are_few(team: Team) -> None:
 def test_what_was_asked_longest_ago_is_forgotten_first() -> None:
     entry = KeptBits(1 << 800, 1, MONDAY)
     room = 4 * (ENTRY_BYTES + (1 << 800).__sizeof__())
-    kept = KeptTimes(room)
+    kept = TimesCache(room)
     for question in range(3):
         kept.keep((question,), dict.fromkeys(range(2), entry))
     assert 0 < kept.size <= room

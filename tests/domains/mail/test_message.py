@@ -11,7 +11,7 @@ import vobject  # type: ignore[import-untyped]
 from msgspec.structs import replace
 
 from openslot.domains.mail.calendar_entry import Attendee, google_url, outlook_url, write_calendar, write_entries
-from openslot.domains.mail.message import fold_header, write_message
+from openslot.domains.mail.message import write_message
 from openslot.domains.mail.models import MailAddress, Method
 from openslot.platform.core.text import find_name, one_line, paragraph
 from tests.domains.mail.samples import ENTRY, ID, INJECTIONS, MAIL, TEXTS
@@ -164,15 +164,6 @@ def test_all_entries_of_a_calendar_are_read_by_two_other_implementations() -> No
     other = vobject.readOne(written.decode())
     assert [event.dtstart.value for event in other.vevent_list] == [ENTRY.starts_at] * 3
     assert other.vevent_list[0].description.value == ENTRY.description
-
-
-def test_a_header_is_folded_once_for_all_mails_that_have_it() -> None:
-    fold_header.cache_clear()
-    contents = [write_message(replace(MAIL, to=MailAddress(f"{name}@okafor.example"))) for name in "abc"]
-
-    # The sender, the address for replies and the subject once, the recipients one by one.
-    assert (fold_header.cache_info().misses, fold_header.cache_info().hits) == (6, 6)
-    assert [read(content)["To"] for content in contents] == [f"{name}@okafor.example" for name in "abc"]
 
 
 def test_addresses_beyond_ascii_are_written_as_the_network_knows_them() -> None:

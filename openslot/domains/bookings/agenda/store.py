@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -344,7 +343,6 @@ async def list_booking_entries(
     return to_entries(rows), rows[0]["total"]
 
 
-@cache
 def _write_list(given: tuple[bool, ...], *, of_host: bool) -> str:
     """Write a list and its count with the filters that are given: each is checked for every booking."""
     filters = [each for each, is_given in zip((OF_STATUS, SINCE, BEFORE), given, strict=True) if is_given]

@@ -1,7 +1,6 @@
 """What a host looks for by name, and the SQL that finds it: people, bookings and event types."""
 
 from datetime import datetime
-from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -87,7 +86,6 @@ async def find_by_name(db: Db, host_id: UUID, text: str, *, now: datetime, limit
     return _found.decode(await db.fetchval(_write(has_grams=bool(grams)), *asked))
 
 
-@cache
 def _write(*, has_grams: bool) -> str:
     """Write the statement; a text that is too short has no trigrams that lead to a person."""
     known = _write_known(write_by_grams("$6") if has_grams else "c.owner_id = $1")

@@ -4,7 +4,6 @@ import codecs
 import csv
 import re
 from collections.abc import Iterator
-from functools import cache
 from itertools import islice
 from unicodedata import category, normalize
 
@@ -281,7 +280,6 @@ def _plain(name: str) -> str:
     return re.sub(r"[\W_]+", "", "".join(letters))
 
 
-@cache
 def _known_names() -> dict[str, str]:
     known: dict[str, str] = {_plain(name): field for field, names in OTHER_NAMES.items() for name in names.split()}
     # The names that our own files have come last, because they are certain.

@@ -39,6 +39,7 @@ BROKEN = b"the chain was changed before this record"
 encode = msgspec.json.Encoder().encode
 
 
+# benchmarks/caches.py: keep the record of an agent's call, 2.1 times
 class CachedChainEnd:
     """The end of the chain as this process has last seen it, and the turn of its batches to write behind it."""
 

@@ -107,6 +107,7 @@ def choose_format(request: Request) -> Format:
     return _choose_accepted(request.headers.get("accept", "")[:LONGEST_HEADER])
 
 
+# benchmarks/caches.py: read what a visitor accepts, in every booking page, 42 times
 @lru_cache(maxsize=256)
 def _choose_accepted(header: str) -> Format:
     accepted = read_weights(header)

@@ -192,6 +192,7 @@ class AskedFields(Struct, frozen=True, kw_only=True):
         return next((each.key for each in self.questions if each.kind is QuestionKind.PHONE), "")
 
 
+# benchmarks/caches.py: write the empty form, in every booking page, 550 times
 @lru_cache(maxsize=256)
 def _write_empty(asked: AskedFields, locale: Locale) -> Markup:
     return _write(Form(), asked, locale, None)

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta
 from enum import StrEnum
-from functools import cache
 from uuid import UUID
 
 from babel.dates import get_day_names
@@ -208,7 +207,6 @@ def _find_words_for_nothing(days: list[ShownDay], today: date) -> Text | None:
     return NOTHING_BEFORE if days[-1].on < today else NOTHING
 
 
-@cache
 def _name_weekdays(formats: str, first_weekday: int) -> list[tuple[str, str]]:
     """Name the columns of a week: short, and in full."""
     short, full = (get_day_names(width, "stand-alone", formats) for width in ("abbreviated", "wide"))

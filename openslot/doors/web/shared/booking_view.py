@@ -1,6 +1,5 @@
 """What every booking page is shown with: its look, its language and the headers that let others frame it."""
 
-from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -17,21 +16,25 @@ from openslot.doors.web.shared.booking_calendar import format_now
 from openslot.doors.web.shared.options import Options
 from openslot.doors.web.shared.pages import page
 from openslot.doors.web.shared.static_files import accent_url
-from openslot.doors.web.shared.templating import get_template, templates
+from openslot.doors.web.shared.templating import templates
 from openslot.doors.web.shared.words import format_city
 from openslot.doors.web.shared.zone_search import find_zones, list_offered, name_zone
 from openslot.doors.web.shared.zones import zones_by_region
 from openslot.platform.core.config import Settings
 from openslot.platform.core.work import Work
-from openslot.platform.i18n.languages import ENGLISH, Hours, usual_hours
+from openslot.platform.i18n.languages import Hours, usual_hours
 from openslot.platform.routing import Response
 
 FRAMED = FRAMED_POLICY.decode()
 
 
-@cache
+ICONS = ("clock", "video", "phone", "pin", "people", "card", "calendar", "globe", "refund", "done", "gone")
+_icons = templates.get_template("booking/icons.html")
+INLINE_ICONS = {name: Markup(_icons.render(name=name)) for name in ICONS}  # noqa: S704 - a template escapes
+
+
 def inline_icon(name: str) -> Markup:
-    return Markup(get_template("booking/icons.html", ENGLISH).render(name=name))  # noqa: S704 - a template escapes
+    return INLINE_ICONS[name]
 
 
 templates.globals["inline_icon"] = inline_icon

@@ -1,6 +1,5 @@
 """What the frame around hosts' pages shows: the navigation, what waits, and the account menu with its preferences."""
 
-from functools import lru_cache
 from urllib.parse import urlencode
 
 from openslot.domains.access.models import Entry
@@ -55,7 +54,6 @@ def list_stopped(entry: Entry, user: User) -> tuple[Text, ...]:
     return tuple(OUTGOING[each] for each in entry.stopped_channels if concerns_all or each == OutgoingChannel.EMAIL)
 
 
-@lru_cache(maxsize=256)
 def list_preferences(theme: ColorTheme | None, locale: Locale) -> tuple[tuple[str, Text, tuple[Choice, ...]], ...]:
     """List what can be chosen, each with its field, its name, and the choices with the one that counts now."""
     hours = locale.hours or usual_hours(locale.formats)

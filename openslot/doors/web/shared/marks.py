@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from colorsys import rgb_to_hls
 from functools import cache, lru_cache
+from importlib.resources import files
 from uuid import UUID
 from zlib import crc32
 
@@ -11,12 +12,15 @@ from jinja2 import pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
-from openslot.doors.web.shared.static_files import assets, static_url
+from openslot.doors.web.shared.static_files import static_url
 from openslot.platform.core.text import fold_ascii
 from openslot.platform.i18n import Text
 
 SPRITE = "icons.svg"
 # The classes of dashboard.css that set the color of a text, of a mark and of what both lie on; by hue, in degrees.
+ICONS = frozenset(
+    re.findall(r'<symbol id="([a-z]+)"', (files("openslot.doors.web") / "static" / SPRITE).read_text("utf-8"))
+)
 HUES = {"blue": 226, "violet": 262, "teal": 165, "amber": 36, "rose": 340}
 COLORS = (*HUES, "slate")
 GRAY = 0.15
@@ -32,25 +36,20 @@ EVENT_COLORS = {
 STATE_ICONS = {"good": "check", "warn": "warning", "bad": "x", "wait": "clock", "off": "x", "private": "key"}
 
 
-@cache
-def list_icons() -> frozenset[str]:
-    return frozenset(re.findall(r'<symbol id="([a-z]+)"', assets()[SPRITE].body.decode()))
-
-
-@cache
 def icon_url(name: str) -> str:
     """Return the address of an icon; a name that the sprite does not have is a mistake of the page."""
-    if name not in list_icons():
+    if name not in ICONS:
         raise KeyError(name)
     return f"{static_url(SPRITE)}#{name}"
 
 
 # A page has dozens of icons, and the same ones as others.
+# benchmarks/caches.py: write an icon, dozens of times in a page, 4.4 times
 @cache
 def write_icon(name: str, classes: str = "") -> Markup:
     """Write an icon of the sprite; `layout/marks.html` says what the classes are."""
     drawn = " ".join(filter(None, ("icon", "turn" if name == "chevron" else "", classes)))
-    return Markup('<svg class="{}" aria-hidden="true"><use href="{}"/></svg>').format(drawn, icon_url(name))
+    return Markup(f'<svg class="{drawn}" aria-hidden="true"><use href="{icon_url(name)}"/></svg>')  # noqa: S704 - names of our own
 
 
 def initials(name: str) -> str:
@@ -64,6 +63,7 @@ def person_color(email: str) -> str:
     return COLORS[crc32(fold_ascii(email.strip()).encode()) % len(COLORS)]
 
 
+# benchmarks/caches.py: find the color of an event type, in every row, 13 times
 @lru_cache(maxsize=512)
 def find_color(color: str) -> str:
     """Find which of the six is nearest to an event type's own color, which is `#` and six digits."""
@@ -78,7 +78,6 @@ def pick_color(event_types: tuple[str, ...]) -> str:
     return next((value for name, (_, value) in EVENT_COLORS.items() if name not in taken), EVENT_COLORS["blue"][1])
 
 
-@lru_cache(maxsize=512)
 def read_event_colors(event_types: tuple[str, ...]) -> Mapping[UUID, str]:
     """Read the colors of a host's event types, each of which is written as its id and its color."""
     return {UUID(key): find_color(f"#{color}") for key, _, color in (each.partition("#") for each in event_types)}

@@ -191,12 +191,12 @@ def audiences_of(entry: Entry) -> frozenset[NavigationAudience]:
     return frozenset(audiences)
 
 
-@cache
 def list_places(audiences: frozenset[NavigationAudience]) -> tuple[NavigationItem, ...]:
     return tuple(place for place in PLACES if place.audience in audiences)
 
 
 # Every page shows them, and to select them there takes a template longer than to write them.
+# benchmarks/caches.py: group the places of the navigation, in every page, 51 times
 @cache
 def group_places(audiences: frozenset[NavigationAudience]) -> dict[str, tuple[NavigationItem, ...]]:
     """List the places of each group, and those of a phone's bar."""

@@ -8,7 +8,7 @@ from openslot.domains.event_types.models import EventType, Location, LocationAsk
 from openslot.domains.event_types.rules import is_offered, is_told_when_booked
 from openslot.domains.payments.words import describe_policy, show_amount
 from openslot.platform.i18n import PluralText, Text
-from openslot.platform.i18n.languages import Locale
+from openslot.platform.i18n.languages import Locale, parse_formats
 from openslot.platform.i18n.localization import Localizable, localize
 
 TOLD_LATER = {
@@ -102,7 +102,7 @@ class DurationList(Localizable, frozen=True):
 
     def localize(self, locale: Locale) -> str:
         written = [str(localize(format_duration(each), locale)) for each in self.minutes]
-        return format_list(written, style="or", locale=locale.formats)
+        return format_list(written, style="or", locale=parse_formats(locale.formats))
 
     def __str__(self) -> str:
         return " or ".join(str(format_duration(each)) for each in self.minutes)

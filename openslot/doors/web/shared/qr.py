@@ -1,10 +1,8 @@
 """QR codes of links."""
 
-from functools import lru_cache
 from io import BytesIO
 
 
-@lru_cache(maxsize=512)
 def draw_qr(link: str) -> bytes:
     """Draw a link's code in black on white, with the margin that scanners need."""
     # Loaded with the first code: every start of a process would wait for the library.

@@ -17,6 +17,7 @@ async def send_save_bar(request: Request) -> Response:
     return send_versioned(request, find_bar(locale.language))
 
 
+# benchmarks/caches.py: bar of a form, 4.1 times
 @cache
 def find_bar(language: Language) -> Asset:
     """Write the bar, once."""

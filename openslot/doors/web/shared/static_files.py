@@ -26,6 +26,7 @@ FOR_GOOD = "public, max-age=31536000, immutable"
 NAME = re.compile(r"([0-9a-f]{32})\.(jpg|png)")
 
 
+# benchmarks/caches.py: host's page, 31 times
 @cache
 def assets() -> dict[str, Asset]:
     return dict(_read(files("openslot.doors.web") / "static", ""))
@@ -57,6 +58,7 @@ def find_accent(path: str) -> Asset | None:
     return _make(match[1]) if match else None
 
 
+# benchmarks/caches.py: make the style of a color, in every page with one, 120 times
 @lru_cache(maxsize=512)
 def _make(color: str) -> Asset:
     light, dark = (shade(f"#{color}", paper) for paper in (PAPER, DARK_PAPER))

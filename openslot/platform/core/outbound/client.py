@@ -229,6 +229,7 @@ async def _read_body(response: httpx2.Response) -> tuple[bytes, bool]:
     return bytes(body), False
 
 
+# benchmarks/caches.py: open a client, for which certificates are read, 660 times
 @cache
 def _default_tls() -> ssl.SSLContext:
     """Trust the system's certificates; loading them takes tens of milliseconds, so it is done once."""
