@@ -23,8 +23,8 @@ from openslot.domains.bookings.events import (
     BookingRequestReassigned,
     BookingRescheduled,
 )
-from openslot.domains.bookings.given import follow_given
 from openslot.domains.bookings.rules import is_over
+from openslot.domains.bookings.takeovers import follow_given
 from openslot.domains.mail import operations, reasons, store
 from openslot.domains.mail.kinds import accounts as account_mails
 from openslot.domains.mail.kinds import codes as code_mails

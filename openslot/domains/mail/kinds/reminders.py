@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from openslot.domains.accounts.models import User
 from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.errors import BookingNotFound
-from openslot.domains.bookings.given import find_given
 from openslot.domains.bookings.models import Booking, BookingDetails, BookingRef, Status
+from openslot.domains.bookings.takeovers import find_given
 from openslot.domains.bookings.words import format_short
 from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.errors import EventTypeNotFound

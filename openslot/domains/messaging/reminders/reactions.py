@@ -8,9 +8,9 @@ from msgspec import Struct
 from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.errors import BookingNotFound
 from openslot.domains.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
-from openslot.domains.bookings.given import find_given, follow_given
 from openslot.domains.bookings.links import booking_url
 from openslot.domains.bookings.models import Booking, BookingDetails, BookingRef, Status
+from openslot.domains.bookings.takeovers import find_given, follow_given
 from openslot.domains.bookings.words import ListOfNames
 from openslot.domains.conversations import operations as conversations
 from openslot.domains.conversations.models import Channel, MessagePurpose
