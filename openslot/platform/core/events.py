@@ -114,7 +114,7 @@ class EffectState(StrEnum):
     SKIPPED = "skipped"
 
 
-HASTY = tuple(timedelta(seconds=s) for s in (5, 30, 120, 600, 3600, 6 * 3600))
+RETRY_SOON = tuple(timedelta(seconds=s) for s in (5, 30, 120, 600, 3600, 6 * 3600))
 
 
 class EffectRules(Struct, frozen=True, kw_only=True):
@@ -129,7 +129,7 @@ class EffectRules(Struct, frozen=True, kw_only=True):
     on: tuple[type[Event], ...] = ()
     wanted_if: str | None = None
     lane: str | None = None
-    delays: tuple[timedelta, ...] = HASTY
+    delays: tuple[timedelta, ...] = RETRY_SOON
     holds_back: timedelta | None = None
     collapses: bool = False
 

@@ -11,7 +11,7 @@ from openslot.domains.accounts.models import User
 from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.errors import BookingNotFound
 from openslot.domains.bookings.models import Booking, BookingDetails, BookingRef, Status
-from openslot.domains.bookings.takeovers import find_given
+from openslot.domains.bookings.takeovers import find_taken_over
 from openslot.domains.bookings.words import format_short
 from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.errors import EventTypeNotFound
@@ -106,7 +106,7 @@ async def plan_again(work: Work, effect: Effect) -> Outcome:
 
     One that is due already stays as it is if the new owner has it too.
     """
-    details = await find_given(work, effect)
+    details = await find_taken_over(work, effect)
     hosts = await find_hosts(work, details) if details else ()
     if details is None or not hosts:
         return Skipped(reasons.CANCELLED)

@@ -10,7 +10,7 @@ from openslot.domains.bookings.errors import BookingNotFound
 from openslot.domains.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.domains.bookings.links import booking_url
 from openslot.domains.bookings.models import Booking, BookingDetails, BookingRef, Status
-from openslot.domains.bookings.takeovers import find_given, follow_given
+from openslot.domains.bookings.takeovers import find_taken_over, follow_takeover
 from openslot.domains.bookings.words import ListOfNames
 from openslot.domains.conversations import operations as conversations
 from openslot.domains.conversations.models import Channel, MessagePurpose
@@ -71,7 +71,7 @@ async def plan_again(work: Work, effect: Effect) -> Outcome:
 
     One that is due already stays as it is if the new owner has it too.
     """
-    details = await find_given(work, effect)
+    details = await find_taken_over(work, effect)
     if details is None:
         return _skip(DropReason.CANCELLED)
     booking = details.booking
@@ -203,7 +203,7 @@ PLAN_AGAIN = Reaction(name="messaging.plan_again", run=plan_again, lane="messagi
 
 async def follow_owner(_: Work, effect: Effect) -> Outcome:
     """Plan the messages of all upcoming bookings again whose event type has another owner."""
-    return follow_given(effect, PLAN_AGAIN)
+    return follow_takeover(effect, PLAN_AGAIN)
 
 
 REMINDER_REACTIONS = (
