@@ -109,7 +109,8 @@ async def move(
     if claimed.claim_id == booking.claim_id:
         await change(work, [booking], before, claimed, AssignmentReason.RESCHEDULED)
         return claimed
-    if await leave(work, booking, before):
+    is_last = await leave(work, booking, before)
+    if is_last:
         await ledger.reverse(work, meeting_of(booking), CreditReason.RESCHEDULED)
     work.stage(*host_store.change_hosts(booking.id, claimed.hosts))
     _count(work, replace(booking, claim_id=claimed.claim_id, seat_id=claimed.seat_id), claimed)
@@ -117,9 +118,9 @@ async def move(
 
 
 async def leave(work: Work, booking: Booking, hosts: Sequence[ClaimedHost], *, counts: bool = False) -> bool:
-    """Free the hosts of a booking, who are locked, or its seat; return whether nobody else has a seat with them.
+    """Free the locked hosts of a booking, or its seat; return whether it was the last booking or hold of its session.
 
-    If a session is left to those who hold a seat, it counts only if they book it, or if it `counts` in any case.
+    If only holds are left in the session, it counts for its hosts only if one is booked, or if `counts` is set.
     """
     if booking.seat_id is None:
         claims.free_all(work, [each.claim_id for each in hosts])
@@ -139,14 +140,16 @@ async def cancel(work: Work, event_type: EventType, hosts: HostsOfBookings, *can
     rules = await hosting.get_rules(work, event_type.id)
     for each in cancelled:
         counts = each.cancelled_by != INVITEE and rules.counts_host_cancellations
-        if await leave(work, each, hosts[each.id], counts=counts) and not counts:
+        is_last = await leave(work, each, hosts[each.id], counts=counts)
+        if is_last and not counts:
             await ledger.reverse(work, meeting_of(each), CreditReason.CANCELLED)
 
 
 async def free_unconfirmed(work: Work, booking: Booking, hosts: Sequence[ClaimedHost], reason: CreditReason) -> None:
     """Free the hosts of a booking that was never confirmed: it counts for nobody, whoever has ended it."""
     await lock_hosts(work.db, {each.user_id for each in hosts})
-    if await leave(work, booking, hosts):
+    is_last = await leave(work, booking, hosts)
+    if is_last:
         await ledger.reverse(work, meeting_of(booking), reason)
 
 
