@@ -133,7 +133,7 @@ def count_from_level(
     """Complete members by the bookings that count with the balance `total`; who has no history joins at this moment.
 
     Who joins begins at the level of those who were there, by weight: otherwise they would get every booking until they
-    have as many. The level is made of bookings within the window, so it passes as these do.
+    have as many. The level is made of bookings within the window, so it fades as they leave it.
     """
     now = 1 + max((place for each in histories.values() if each for place in (each.joined, *each.served)), default=0)
     found = {each.user_id: histories.get(each.user_id) or HostHistory(now, {}) for each in members}

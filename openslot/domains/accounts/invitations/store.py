@@ -86,16 +86,16 @@ async def insert_sent(db: Db, organization_id: UUID, email: str, *, now: datetim
 
 
 async def find_sent(
-    db: Db, organization_id: UUID, email: str, *, place: int, since: datetime, by_organization: bool
+    db: Db, organization_id: UUID, email: str, *, nth: int, since: datetime, by_organization: bool
 ) -> datetime | None:
-    """Return when the invitation at a place, counted from the newest, was sent; None if there are fewer since then.
+    """Return when the n-th newest invitation was sent; None if there are fewer since then.
 
-    Those to an organization's own domain count only as to their recipient, and there only its own count, so that
-    strangers can't use up what it may send to its own people.
+    An organization's invitations to its own domain count only by recipient, and invitations of others to that domain
+    do not count for it: so strangers can't use up what it may send to its own people.
     """
     counted = COUNTED_BY_ORGANIZATION if by_organization else COUNTED_BY_RECIPIENT
     statement = f"select at from sent_invitations where {counted} and at > $4 order by at desc offset $3 limit 1"
-    sent_at: datetime | None = await db.fetchval(statement, organization_id, email, place - 1, since)
+    sent_at: datetime | None = await db.fetchval(statement, organization_id, email, nth - 1, since)
     return sent_at
 
 
