@@ -127,7 +127,7 @@ class EmailCode(Struct, frozen=True, kw_only=True):
     event_type_id: UUID
     email: str
     locale: str | None
-    """A language tag; None: the host's."""
+    """A language tag; None if the host's is used."""
     expires_at: datetime
 
 
@@ -136,7 +136,7 @@ class Session(Struct, frozen=True, kw_only=True):
     user_agent: str
     created_at: datetime
     last_seen_at: datetime | None
-    """To the hour; None: not for more than an hour after it began."""
+    """When it was last used, to the hour; None if only within the first hour."""
 
 
 class SecondFactorNeeded(Struct, frozen=True, kw_only=True):
@@ -207,7 +207,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     waiting_requests: int = 0
     """How many calls of their assistants wait for the user's decision, if there is a session."""
     stopped_channels: tuple[str, ...] = ()
-    """Which outgoing messages are stopped on the platform, if there is a session."""
+    """The outgoing channels that are stopped on the platform, if there is a session."""
     event_colors: tuple[str, ...] = ()
     """The user's event types, active ones first, each as its id and its color, if there is a session."""
     takes_payments: bool = False
@@ -215,9 +215,9 @@ class Entry(Struct, frozen=True, kw_only=True):
     has_number: bool = False
     """Whether a number for messages or calls is connected for the user, if there is a session."""
     unread_threads: int = 0
-    """In how many conversations the user has messages to read, counted up to 100, if there is a session."""
+    """How many of the user's conversations have unread messages, counted up to 100, if there is a session."""
     limit: LimitVerdict | None = None
-    """Of the credential, if it has one."""
+    """The rate limit of the credential, if it has one."""
 
 
 class AgentEntry(Entry, frozen=True, kw_only=True):
@@ -236,9 +236,9 @@ class AsksFirst(StrEnum):
 
     NEVER = "never"
     DESTRUCTIVE = "destructive"
-    """Those that change or delete what exists."""
+    """Calls that change or delete what exists."""
     WRITES = "writes"
-    """All that change something."""
+    """All calls that change something."""
 
 
 class AssistantEntry(Entry, frozen=True, kw_only=True):
@@ -248,9 +248,9 @@ class AssistantEntry(Entry, frozen=True, kw_only=True):
     grant_id: UUID
     client_name: str
     scopes: frozenset[str]
-    """What the user has allowed."""
+    """The scopes that the user has granted."""
     resource: str
-    """For which server the token was issued."""
+    """The server for which the token was issued."""
     policies: frozenset[AssistantPolicy]
-    """What the organizations of the user say about assistants."""
+    """The policies on assistants of the user's organizations."""
     asks_first: AsksFirst = AsksFirst.NEVER

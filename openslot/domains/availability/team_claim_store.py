@@ -81,7 +81,7 @@ class HeldTeam(Struct, frozen=True, kw_only=True):
     ends_at: datetime
     hosts: tuple[ClaimedHost, ...]
     seat_id: UUID | None = None
-    """Of a session with these hosts."""
+    """Set if the hold is a seat of a session with these hosts."""
 
 
 class ClaimsWanted(Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ class HostsWanted(Struct, frozen=True):
 
 
 Choose = Callable[[int, frozenset[int]], Sequence[int] | None]
-"""Picks the hosts of the group at a place from those that it may have, the best first; None: there are too few."""
+"""Picks the hosts of a group, by its index, from those that it may have, the best first; None if there are too few."""
 
 
 def can_fill(groups: Sequence[HostsWanted]) -> bool:

@@ -34,7 +34,7 @@ READ_FIRST = 64
 
 MAX_BYTES = 16 * 1024 * 1024
 ENTRY_BYTES = 400
-"""About what a kept host takes beside their bits."""
+"""The size of a kept host without their bits, roughly."""
 
 TimesKey = tuple[object, ...]
 

@@ -39,10 +39,10 @@ TEAM_RULES = tuple(
     for code, close in RULES
     if code in {Code.PAST, Code.WINDOW, Code.NOTICE, Code.DAY_LIMIT, Code.WEEK_LIMIT, Code.FULL}
 )
-"""What is judged once for all hosts, in the team's calendar."""
+"""The rules that are judged once for all hosts, in the team's calendar."""
 
 NOBODY = UUID(int=0)
-"""Whose hours they are does not matter: many hosts have the same."""
+"""The owner of hours that many hosts share: their owner does not matter."""
 
 _NO_GRID = Grid([], [], [])
 
@@ -52,7 +52,7 @@ class TeamQuery(Struct, frozen=True):
 
     team: TeamInputs
     whole: SlotQuery
-    """What is judged once for all hosts; it has no hours."""
+    """The query that is judged once for all hosts; it has no hours."""
 
     grid: TeamGrid
 

@@ -43,7 +43,7 @@ class Taker(Struct, frozen=True, kw_only=True):
     """Whether the team's rule would choose them now."""
 
     sentence: str | None
-    """What hinders them: `Ana is in a meeting`; or only the rule, if they are free: `Jim is 3 ahead`."""
+    """The reason why they can't: `Ana is in a meeting`; if they are free, only the rule: `Jim is 3 ahead`."""
 
 
 class Released(Struct, frozen=True, kw_only=True):

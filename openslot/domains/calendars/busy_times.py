@@ -34,16 +34,16 @@ class BusyEvent(Struct, frozen=True, kw_only=True):
 
     uid: str
     spans: tuple[Interval, ...]
-    """From when to when it keeps the host busy, merged, in whole seconds since 1970."""
+    """The times at which it keeps the host busy, merged, in whole seconds since 1970."""
     starts_at: datetime | None
     ends_at: datetime | None
-    """Of an event that does not repeat; None for all others."""
+    """Set if the event does not repeat."""
     is_live: bool
     """False if it is cancelled or declined."""
     source: Filtered
     """The text that it is from, without titles, notes and guests."""
     fault: str | None = None
-    """What could not be read of it."""
+    """The part of it that could not be read."""
 
 
 class EventTime(Struct, frozen=True):

@@ -42,7 +42,7 @@ class Conference(Protocol):
     """One service for video calls."""
 
     label: str
-    """Its own name, as people know it."""
+    """The name of the service, as people know it."""
 
     def compute(self) -> str | None:
         """Make a new link that nobody can guess without asking anybody; None if the service has to be asked.

@@ -53,7 +53,7 @@ class MailedMeeting(Struct, frozen=True, kw_only=True):
     booking: Booking
     event_type: EventType
     hosts: tuple[MailHost, ...]
-    """Who hosts it, the organizer first."""
+    """The hosts, the organizer first."""
     manage_url: str
     calendar_url: str
     booking_url: str
@@ -64,7 +64,7 @@ class MailedMeeting(Struct, frozen=True, kw_only=True):
     reason: str | None = None
     is_reason_of_host: bool = False
     payment: StoredPayment | None = None
-    """What was paid for it; None: nothing."""
+    """The payment for it; None if nothing was paid."""
     invited_by: InvitedBy = InvitedBy.MAIL
     dates: tuple[SeriesDate, ...] = ()
     """All dates of its series, if the mail is about all of them."""

@@ -26,9 +26,9 @@ class Wish(StrEnum):
     """What somebody wants of a meeting."""
 
     CANCEL = "cancel"
-    """To cancel what the last reminder named: the whole message is C."""
+    """Cancel what the last reminder named: the whole message is C."""
     CHANGE = "change"
-    """To cancel or reschedule something, in other words."""
+    """Cancel or reschedule something, in other words."""
 
 
 # As a phone writes it, also with a Japanese keyboard.

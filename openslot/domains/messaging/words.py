@@ -64,7 +64,7 @@ class MeetingWords(Struct, frozen=True, kw_only=True):
     place: str
     locale: Locale
     values: Mapping[str, Placeholder]
-    """For the words of the host."""
+    """The values of placeholders in texts that the host has written."""
 
 
 def describe_meeting(

@@ -50,7 +50,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     host_left: bool
     refunds: tuple[StoredRefund, ...] = ()
     session: CheckoutSession | None
-    """As the provider has just told it; None: it could not be asked."""
+    """The session as the provider has just told it; None if it could not be asked."""
     is_absent: bool = False
     """Whether it is sure that the provider has no checkout for this payment, and never will."""
     is_refused: bool = False

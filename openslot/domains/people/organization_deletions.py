@@ -26,7 +26,7 @@ class DeletionNotice(Struct, frozen=True, kw_only=True):
 
     organization_name: str
     by: str | None
-    """None: someone who runs the platform."""
+    """The name of the member who deleted it; None if someone who runs the platform did."""
     administrator_id: UUID
 
 

@@ -28,7 +28,7 @@ class Round(NamedTuple):
 
     offered: int
     last: WaitPlace | None
-    """After whom the next round goes on; None: everybody was looked at."""
+    """The last entry of this round, where the next one goes on; None if everybody was looked at."""
 
 
 async def hand_out_freed(work: Work, host_id: UUID, freed: Collection[date]) -> int:

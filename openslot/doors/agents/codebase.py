@@ -86,7 +86,7 @@ class Codebase(Struct, frozen=True, kw_only=True):
     root: Path
     files: frozenset[str]
     directories: frozenset[str]
-    """Those that have any of the files, at any depth."""
+    """The directories that have any of the files, at any depth."""
     closed: frozenset[tuple[int, int]]
 
 

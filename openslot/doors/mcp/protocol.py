@@ -78,7 +78,7 @@ class ToolServer(Struct, Generic[EntryT], frozen=True, kw_only=True):
     count_batched: Callable[[RpcContext[EntryT]], Awaitable[None]]
     """Counts one more message of a batch, or refuses it: each but the first is a request of its own."""
     begin: Callable[[RpcContext[EntryT], RpcMessage], Awaitable[None]] = _nothing
-    """Comes before each message is answered, and may refuse it."""
+    """Called before each message is answered, and may refuse it."""
     introduced: Callable[[RpcContext[EntryT], object], Awaitable[None]] = _nothing
     """Gets what a client says of itself."""
     caching: Mapping[str, object] = NOT_CACHED

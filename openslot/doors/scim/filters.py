@@ -46,7 +46,7 @@ class AttributePath(Struct, frozen=True):
     """An attribute, or one part of a complex one, as it was written."""
 
     schema: str | None
-    """One of our schemas; None: another one."""
+    """One of our schemas; None if it is another one."""
     name: str
     part: str | None = None
 

@@ -29,7 +29,7 @@ _SHAPE = re.compile(r"(?P<head>[^\[\]]+)(?:\[(?P<filter>.*)\](?:\.(?P<part>[A-Za
 class PathTarget(Struct, frozen=True, kw_only=True):
     schema: str
     attribute: Attribute | None
-    """None: all of the schema."""
+    """None if it is the whole schema."""
     filter: Filter | None = None
     part: Attribute | None = None
 

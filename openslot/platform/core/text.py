@@ -35,7 +35,7 @@ class CheckedText(str, metaclass=_PlainAtRunTime):
     __slots__ = ()
 
     schema: ClassVar[dict[str, object]] = {"type": "string"}
-    """Its JSON Schema in the API's description."""
+    """The JSON Schema in the API's description."""
 
     def __new__(cls, text: str) -> Self:
         """Check a text and return its normal form, or raise a `ValueError` that says what is wrong with it."""

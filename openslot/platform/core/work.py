@@ -62,7 +62,7 @@ class Runtime:
     ports: Ports
     turns: Turns
     standby: StandbyReader | None = None
-    """Where to read what may be a few seconds old; None: in the database itself."""
+    """Where to read what may be a few seconds old; None if it is the database itself."""
     _batchers: dict[Callable[..., Any], Batcher[Any, Any]] = field(default_factory=dict, init=False)
     _ones: dict[type, Any] = field(default_factory=dict, init=False)
 
@@ -116,7 +116,7 @@ class Work:
     rolls_back: bool = False
     """Whether its transaction is rolled back at the end although nothing was raised."""
     gathered: list[Recorded] | None = None
-    """What is stored when a verb that is `recorded_together` ends; None outside of one."""
+    """The events to be stored when a verb that is `recorded_together` ends; None outside of one."""
 
     @property
     def reader(self) -> Db:

@@ -182,7 +182,7 @@ class Owner(Struct):
     failed_at: datetime | None = None
     line: WaitingLine = field(default_factory=WaitingLine)
     slow_line: WaitingLine = field(default_factory=WaitingLine)
-    """Of its slow, failing and new targets, so that their long steps don't delay those that answer quickly."""
+    """The line of its slow, failing and new targets, so that their long steps don't delay the quick ones."""
 
     @property
     def is_idle(self) -> bool:

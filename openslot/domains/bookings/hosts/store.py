@@ -15,7 +15,7 @@ from openslot.platform.core.db import Db, Row, count_of
 from openslot.platform.core.events import Change
 
 HostsOfBookings = Mapping[UUID, tuple[ClaimedHost, ...]]
-"""Who hosts each of some bookings, the organizer first."""
+"""The hosts by booking id, the organizer first."""
 
 INSERT = """
 insert into booking_hosts (booking_id, user_id, group_id, claim_id, role)

@@ -76,7 +76,7 @@ class Reminder(Struct, frozen=True, kw_only=True):
     recipient: str
     cause: Actor
     host_id: UUID | None = None
-    """Which of the hosts of a team is written to."""
+    """The recipient among the hosts of a team."""
 
 
 async def plan_reminders(
@@ -273,7 +273,7 @@ class TestReminder(Struct, frozen=True, kw_only=True):
     entry: ReminderEntry
     language: str
     recipient: str
-    """As lists of effects show it."""
+    """The recipient as lists of effects show it."""
 
 
 async def plan_test(work: Work, user: User, event_type: EventType, entry: ReminderEntry, language: str) -> None:

@@ -71,7 +71,7 @@ class NumberWanted(Struct, frozen=True, kw_only=True):
     token: str
     second_token: str | None = None
     template: str | None = None
-    """The provider's id of a template for reminders by WhatsApp; None: what is known stays."""
+    """The provider's id of a template for reminders by WhatsApp; None if the known one is kept."""
 
     @property
     def credentials(self) -> MessageCredentials:

@@ -55,7 +55,7 @@ class PlannedMessage(Struct, frozen=True, kw_only=True):
     phone: str
     valid_until: datetime
     minutes: int | None = None
-    """How long before the meeting, or after it; None: any, as follow-ups were once planned."""
+    """How long before the meeting, or after it; None if it is any, as follow-ups were once planned."""
     recipient: str
     """The channel and the number, as lists of effects show it."""
 

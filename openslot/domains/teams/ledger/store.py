@@ -150,7 +150,7 @@ class MemberStanding(Struct, frozen=True, kw_only=True):
     user_id: UUID
     host_no: int | None
     weight: int | None
-    """None: they are not in the group any more."""
+    """None if they are no longer in the group."""
 
     credit: int
     joined_at: datetime | None

@@ -135,7 +135,7 @@ class Recorder(Struct, kw_only=True):
     target: CallTarget | None = None
     approval_id: UUID | None = None
     verdict: Verdict | None = None
-    """What became of the approval that the call needs."""
+    """The state of the approval that the call needs."""
 
     def write(self, refusal: Refusal | None = None) -> CallRecord:
         call, tool, target, verdict = self.call, self.tool, self.target, self.verdict

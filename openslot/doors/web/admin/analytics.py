@@ -21,7 +21,7 @@ PERIODS = {"7": Text("7 days"), "30": Text("30 days"), "90": Text("90 days")}
 USUAL, MAX_SOURCES = "30", 10
 NAMES = {**SOURCES, "internal": Text("Other pages of the host")}
 CENT = 10_000
-"""In micros of a dollar."""
+"""The micros of a dollar in a cent."""
 STEPS = {
     FunnelStep.VISITED: Text("Visited the sign-up page"),
     FunnelStep.SIGNED_UP: Text("Signed up"),

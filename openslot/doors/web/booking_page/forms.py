@@ -48,7 +48,7 @@ class RescheduleForm(Struct, frozen=True, kw_only=True):
 class CancelForm(Struct, frozen=True, kw_only=True):
     reason: ReasonText | None = None
     series: Annotated[str, Meta(max_length=10)] = ""
-    """Whether all dates of its series are meant; empty: this one alone."""
+    """Whether all dates of its series are meant; empty if only this one is."""
 
 
 def read_wanted(which: EventTypeRef, form: Form[BookingForm], options: Options) -> BookingWanted:

@@ -122,7 +122,7 @@ class ShownDate(Struct, frozen=True, kw_only=True):
     """A date of a booking's series."""
 
     path: str | None
-    """Of its page; None: it is this one."""
+    """The path of its page; None if it is this one."""
     day: str
     time: str
     is_cancelled: bool

@@ -228,7 +228,7 @@ class SourceRow(Struct, frozen=True, kw_only=True):
     visits: int
     bookings: int
     length: float
-    """Of the bar, in per cent."""
+    """The length of the bar, in per cent."""
 
     @property
     def share(self) -> Percent | str:

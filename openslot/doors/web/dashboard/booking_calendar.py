@@ -124,16 +124,16 @@ class Chosen(Struct, frozen=True, kw_only=True):
     hours: Text
     day: Text | Weekday
     elsewhere: Text | None
-    """Which time it is for the invitee, if that is another."""
+    """The invitee's local time, if it is another."""
     badge: Text | None
     tone: str
     can_change: bool
     answers: list[tuple[str, object]]
     private_notes: str | None
     money: dict[UUID, PaymentRow]
-    """What was paid for it, and for the others of its session, by booking."""
+    """The payments for it, and for the others of its session, by booking."""
     steps: list[Step]
-    """What was sent and written about it, and what is planned."""
+    """The steps that were taken for it, or are planned."""
 
 
 @get("/bookings/day")

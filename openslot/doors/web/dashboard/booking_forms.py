@@ -118,13 +118,13 @@ class NewBookingForm(Struct, frozen=True, kw_only=True):
     contact: str = ""
     """The contact whose name and address the form was filled with."""
     duration: Annotated[str, Meta(max_length=10)] = ""
-    """In minutes, if there is a choice."""
+    """The minutes, if there is a choice."""
     weeks: Annotated[str, Meta(max_length=10)] = ""
     on_conflict: Annotated[str, Meta(max_length=10)] = ""
     location: Annotated[str, Meta(max_length=100)] = ""
-    """Its id, if there is a choice."""
+    """The id of the location, if there is a choice."""
     place: Annotated[str, Meta(pattern=LINE, max_length=500)] = ""
-    """What the location asks the invitee for."""
+    """The detail that the location asks the invitee for."""
 
 
 @get("/bookings/new")
@@ -224,7 +224,7 @@ def _write_curl(
 class HostCancelForm(Struct, frozen=True, kw_only=True):
     reason: ReasonText = ""
     series: Annotated[str, Meta(max_length=10)] = ""
-    """Whether all dates of its series are meant; empty: this one alone."""
+    """Whether all dates of its series are meant; empty if only this one is."""
 
 
 class HostRescheduleForm(Struct, frozen=True, kw_only=True):

@@ -92,7 +92,7 @@ class HistoryRow(Struct, frozen=True, kw_only=True):
     was: Text | None
     """When the meeting was before."""
     hosts: Text | None = None
-    """Who hosts it instead of whom."""
+    """The new hosts, and those whom they replaced."""
     reason: str | None
     steps: tuple[Step, ...]
 

@@ -59,7 +59,7 @@ class ShownDay(Struct, frozen=True, kw_only=True):
     on: date
     title: Weekday
     column: int
-    """Its place in the week, from 0."""
+    """The column in the week, from 0."""
     is_today: bool
     is_over: bool
     is_asked: bool
@@ -69,9 +69,9 @@ class ShownDay(Struct, frozen=True, kw_only=True):
     away: Sequence[Labelled]
     busy: Sequence[Labelled]
     booked: Sequence[CalendarMeeting]
-    """All of its meetings."""
+    """All meetings of the day."""
     meetings: Sequence[CalendarBlock]
-    """Those that are shown."""
+    """The meetings that are shown."""
     now: DayPlace | None
     lasts: Text | None
     """How long it is, if clocks change on it."""
@@ -94,9 +94,9 @@ class DayMaker(Struct, frozen=True, kw_only=True):
     user: User
     now: datetime
     month: int | None = None
-    """The month whose days are shown; None: whichever."""
+    """The month whose days are shown; None if it does not matter."""
     few: int | None = None
-    """How many meetings of a day are shown; None: all."""
+    """How many meetings of a day are shown; None if all are."""
 
     def lay_out(self, found: HostCalendar) -> list[ShownDay]:
         """Put everything into its days."""

@@ -19,9 +19,9 @@ from openslot.platform.routing import Form, Request, Response, get, post
 
 class HandOverForm(Struct, frozen=True, kw_only=True):
     place: UUID
-    """Who hosts it no longer."""
+    """The host who is replaced."""
     to: UUID | None = None
-    """Who hosts it instead; empty: the next one by the team's rule."""
+    """The new host; empty if it is the next one by the team's rule."""
     reason: ReasonText = ""
 
 

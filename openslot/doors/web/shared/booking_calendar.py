@@ -53,7 +53,7 @@ class Full(Struct, frozen=True, kw_only=True):
 
     days: frozenset[date] = frozenset()
     sessions: Mapping[date, Sequence[datetime]] = {}
-    """Their starts where they are shown."""
+    """The starts of full sessions by day, where they are shown."""
     url: str = ""
     """Where people join the wait list, up to the date."""
 

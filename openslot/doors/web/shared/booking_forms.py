@@ -44,7 +44,7 @@ class BookingForm(Struct, frozen=True, kw_only=True):
     location: Annotated[str, Meta(max_length=100)] = ""
     """The id of the one that was chosen; what it asks for is read beside it."""
     messages: ConsentText | None = None
-    """What the invitee has agreed to, as the box says it; None: it is not ticked."""
+    """The text beside the box, if the invitee has ticked it."""
     phone: Annotated[str, Meta(max_length=50)] = ""
     phone_key: Annotated[str, Meta(max_length=50)] = ""
     """The question whose answer is the phone number, if there is one."""
@@ -116,7 +116,7 @@ class Picked(Struct, frozen=True, kw_only=True):
     nearest: Sequence[ShownStart] = ()
     is_open: bool = True
     durations: Sequence[ShownDuration] = ()
-    """What invitees choose from; none if there is nothing to choose."""
+    """The durations that invitees choose from; empty if there is nothing to choose."""
 
     @property
     def duration(self) -> ShownDuration | None:

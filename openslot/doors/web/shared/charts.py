@@ -76,7 +76,7 @@ class Chart(Struct, frozen=True, kw_only=True):
     """The comparison: a path in a box of 1000 by 100; empty if there is none."""
     columns: tuple[ChartColumn, ...]
     sentence: Text
-    """What to see in it."""
+    """The summary of the chart in a sentence."""
 
     @property
     def is_empty(self) -> bool:
@@ -197,9 +197,9 @@ class FunnelStage(Struct, frozen=True, kw_only=True):
     name: Text
     count: int
     of_hundred: ShownNumber | None
-    """Of the first stage; None for the first itself, and if nobody was there."""
+    """The share of the first stage, in per cent; None for the first itself, and if nobody was there."""
     path: str
-    """Its part of the drawing, in a box of 100 per stage by 100."""
+    """The path of its part of the drawing, in a box of 100 per stage by 100."""
 
 
 def draw_funnel(stages: Sequence[tuple[Text, int]]) -> tuple[FunnelStage, ...]:

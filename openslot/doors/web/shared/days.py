@@ -35,9 +35,9 @@ class BookingRow(Struct, frozen=True, kw_only=True):
     tone: str
     no_show: bool = False
     path: str | None = None
-    """Where the row leads to; None: to the booking."""
+    """Where the row leads to; None if it is the booking."""
     email: str | None = None
-    """Of the person whose face the row shows; None where all rows are about the same person."""
+    """The address of the person whose face the row shows; None if all rows are about the same person."""
 
 
 class DayOfRows(Struct, frozen=True):

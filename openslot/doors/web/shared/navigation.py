@@ -14,15 +14,15 @@ from openslot.platform.i18n import Text
 
 class NavigationGroup(StrEnum):
     MAIN = "main"
-    """In the navigation of every page."""
+    """The navigation of every page."""
     SETTINGS = "settings"
-    """In the tabs of the settings, which the navigation shows as one item."""
+    """The tabs of the settings, which the navigation shows as one item."""
     ADMINISTRATION = "administration"
-    """In the navigation, below the heading “Administration”."""
+    """The part of the navigation below the heading “Administration”."""
     ORGANIZATION = "organization"
-    """In the navigation, below the heading “Organization”."""
+    """The part of the navigation below the heading “Organization”."""
     PALETTE = "palette"
-    """Only in the palette."""
+    """The palette alone."""
 
 
 class NavigationAudience(StrEnum):
@@ -30,13 +30,13 @@ class NavigationAudience(StrEnum):
     ADMINISTRATORS = "administrators"
     """Owners and administrators of an organization."""
     MEMBERS = "members"
-    """Those who belong to an organization and look after none."""
+    """Members of an organization who do not administer it."""
     FOUNDERS = "founders"
-    """Those who belong to none and may create one."""
+    """Users without an organization who may create one."""
     PAID = "paid"
-    """Those who can be paid for meetings, or were."""
+    """Hosts who can be paid for meetings, or were."""
     CONNECTED = "connected"
-    """Those who have a number for messages or calls."""
+    """Hosts who have a number for messages or calls."""
     UNCONNECTED = "unconnected"
     PLATFORM = "platform"
     """Administrators of the platform."""
@@ -50,9 +50,9 @@ class NavigationItem(Struct, frozen=True):
     label: Text | None = None
     """A shorter name for the navigation, where the heading of the group says the rest."""
     keys: str = ""
-    """What to press to go there, one after the other."""
+    """The keys that lead there, pressed one after the other."""
     icon: str = ""
-    """Its icon in the navigation."""
+    """The name of the icon in the navigation."""
     group: NavigationGroup = NavigationGroup.PALETTE
     is_in_bar: bool = False
     """Whether a phone has it in the bar at the bottom."""

@@ -35,7 +35,7 @@ class MailNotice(Struct, frozen=True):
 
     sent: Text
     kept: Text
-    """If mail stays in the embedded mailbox."""
+    """The notice if mail stays in the embedded mailbox."""
 
 
 Notices = Mapping[str, Text | MailNotice]
@@ -48,9 +48,9 @@ class Page(Struct, frozen=True, kw_only=True):
     user: User | None
     values: dict[str, object]
     notices: Notices
-    """What the page says first after a redirect, by the `done` of its address."""
+    """The notices that the page begins with after a redirect, by the `done` of its address."""
     locale: Locale | None = None
-    """The language in which to show it; None: the reader's."""
+    """The language in which to show it; None if it is the reader's."""
 
 
 @pass_context

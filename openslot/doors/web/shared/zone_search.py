@@ -43,7 +43,7 @@ class FoundZone(Struct, frozen=True, kw_only=True):
 class _Entry(Struct, frozen=True, kw_only=True):
     shown: FoundZone
     names: tuple[str, ...]
-    """By which it is found, as `fold` writes them."""
+    """The names by which it is found, as `fold` writes them."""
     shared: tuple[str, ...]
     """Names of its country and of its time, which others have too."""
     place: int

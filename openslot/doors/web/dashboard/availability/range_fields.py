@@ -35,7 +35,7 @@ class DayFields(Struct, frozen=True, kw_only=True):
     name: WeekdayName | None
     ranges: tuple[RangeFields, ...]
     hours: Hours
-    """Those of the ranges that are valid."""
+    """The hours of the valid ranges."""
 
     @property
     def is_full(self) -> bool:
