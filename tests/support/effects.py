@@ -12,7 +12,7 @@ from openslot.platform.core.events import Effect
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.work import Runtime
 from openslot.platform.jobs.effects import run_effect
-from openslot.platform.jobs.gate import Gate
+from openslot.platform.jobs.places import Gate
 from openslot.platform.jobs.worker import run_worker
 from tests.support.clocks import MovingClock
 

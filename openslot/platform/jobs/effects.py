@@ -44,7 +44,7 @@ from openslot.platform.core.work import (
     to_target,
 )
 from openslot.platform.i18n import keep
-from openslot.platform.jobs.gate import LONGEST_WISH, Gate, Rejected, hand_over_delay, next_delay
+from openslot.platform.jobs.places import LONGEST_WISH, Gate, Rejected, hand_over_delay, next_delay
 
 # An attempt that kills the whole process stores no error; only the number of attempts shows it.
 CRASHES_ALLOWED = 5

@@ -22,8 +22,8 @@ from openslot.platform.core.queue_order import Ring
 from openslot.platform.core.work import Periodic, Runtime
 from openslot.platform.jobs import store
 from openslot.platform.jobs.effects import Insistence, Unstored, run_effect
-from openslot.platform.jobs.gate import Gate
 from openslot.platform.jobs.periodic import claim_run, run_periodic, until_next
+from openslot.platform.jobs.places import Gate
 
 BEAT_EVERY = timedelta(seconds=3)
 # Others take what a worker runs that has sent no heartbeat for 15 seconds. By then it has to have noticed that a server

@@ -17,7 +17,7 @@ from openslot.domains.crm.ports import CrmBusy, CrmRefused, CrmUnavailable
 from openslot.domains.event_types.models import Location, LocationKind
 from openslot.platform.core.actor import OPERATOR, EffectAttempt
 from openslot.platform.core.work import Runtime
-from openslot.platform.jobs.gate import Gate
+from openslot.platform.jobs.places import Gate
 from tests.domains.crm.conftest import connect
 from tests.support.clocks import MovingClock
 from tests.support.effects import run_attempt, work_off, work_until_settled, working

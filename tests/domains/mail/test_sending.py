@@ -28,7 +28,7 @@ from openslot.platform.core.smtp import MailFrom, SmtpUrl
 from openslot.platform.core.work import Runtime
 from openslot.platform.i18n import CodedReason
 from openslot.platform.i18n.languages import DEFAULT
-from openslot.platform.jobs.gate import Gate, Place
+from openslot.platform.jobs.places import Gate, Place
 from openslot.runtime import open_runtime
 from tests.domains.mail.conftest import Book, cancel, invitation, mails, messages, part, read_message, work_off
 from tests.domains.mail.fake_mailer import FakeMailer

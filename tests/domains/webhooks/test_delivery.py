@@ -14,7 +14,7 @@ from openslot.domains.webhooks.store import DELIVER
 from openslot.platform.core.actor import OPERATOR, Destination
 from openslot.platform.core.effects import release_held
 from openslot.platform.core.work import Runtime
-from openslot.platform.jobs.gate import Gate, Place
+from openslot.platform.jobs.places import Gate, Place
 from tests.domains.webhooks.conftest import Add, Happen, deliveries, gaps, live_through, planned_jobs, state_of, states
 from tests.support.clocks import MovingClock
 from tests.support.effects import next_try, run_attempt, work_off, work_until_settled

@@ -11,9 +11,9 @@ from openslot.platform.core.config import Settings
 from openslot.platform.core.events import Effect
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.work import AskedToWait, Done, Expanded, Outcome, Reaction, Runtime, Target, Work, to_target
-from openslot.platform.jobs.gate import AT_ONCE, LONGEST, LONGEST_WISH, Gate, Place, Rejected
+from openslot.platform.jobs.places import AT_ONCE, LONGEST, LONGEST_WISH, Gate, Place, Rejected
 from openslot.runtime import open_runtime
-from tests.platform.jobs.gate_visits import KIND, NOW, PLACES, SHORT, enter, proven, somewhere, turn_away
+from tests.platform.jobs.place_visits import KIND, NOW, PLACES, SHORT, enter, proven, somewhere, turn_away
 from tests.platform.jobs.probes import wired
 from tests.platform.jobs.support import poke, settled
 from tests.support.effects import run_attempt, working

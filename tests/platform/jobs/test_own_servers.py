@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 from openslot.platform.core.actor import Destination, EffectAttempt
 from openslot.platform.core.ids import new_id
-from openslot.platform.jobs.gate import ARRIVES_WITHIN, QUICK, Gate, Place, Rejected
-from tests.platform.jobs.gate_visits import (
+from openslot.platform.jobs.places import ARRIVES_WITHIN, QUICK, Gate, Place, Rejected
+from tests.platform.jobs.place_visits import (
     KIND,
     NOW,
     PLACES,

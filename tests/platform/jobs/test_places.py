@@ -26,8 +26,8 @@ from openslot.platform.core.work import (
     to_target,
 )
 from openslot.platform.i18n import CodedReason
-from openslot.platform.jobs import gate as gates
-from openslot.platform.jobs.gate import Gate, Place
+from openslot.platform.jobs import places as rules
+from openslot.platform.jobs.places import Gate, Place
 from openslot.runtime import open_runtime
 from tests.platform.jobs.probes import Poked, wired
 from tests.platform.jobs.support import settled
@@ -259,8 +259,8 @@ async def test_what_was_planned_while_a_target_was_silent_is_sent_once_it_answer
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first turn is that of the one that finds the target awake; in their turns the others would take minutes."""
-    monkeypatch.setattr(gates, "QUICK", timedelta(milliseconds=200))
-    monkeypatch.setattr(gates, "HANGING_GUESS", timedelta(seconds=2))
+    monkeypatch.setattr(rules, "QUICK", timedelta(milliseconds=200))
+    monkeypatch.setattr(rules, "HANGING_GUESS", timedelta(seconds=2))
     is_awake = asyncio.Event()
 
     async def send() -> Outcome:

@@ -12,7 +12,7 @@ from openslot.domains.bookings.links import booking_url, list_manage_urls
 from openslot.domains.bookings.models import BookingRef
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.work import Runtime
-from openslot.platform.jobs.gate import Gate
+from openslot.platform.jobs.places import Gate
 from openslot.vendors.hubspot.vendor import INDEXED_WITHIN
 from tests.support.clocks import MovingClock
 from tests.support.command_line import Cli, cli, command_line

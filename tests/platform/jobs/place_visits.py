@@ -9,7 +9,7 @@ from uuid import UUID
 
 from openslot.platform.core.actor import Destination
 from openslot.platform.core.ids import new_id
-from openslot.platform.jobs.gate import AT_ONCE, Gate, Place, Rejected
+from openslot.platform.jobs.places import AT_ONCE, Gate, Place, Rejected
 
 NOW = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
 SHORT, LONG = timedelta(milliseconds=20), timedelta(seconds=15)

@@ -6,8 +6,8 @@ import pytest
 
 from openslot.platform.core.actor import Destination, EffectAttempt
 from openslot.platform.core.ids import new_id
-from openslot.platform.jobs import gate as gates
-from openslot.platform.jobs.gate import (
+from openslot.platform.jobs import places as rules
+from openslot.platform.jobs.places import (
     AT_ONCE,
     FORGIVEN_AFTER,
     LONGEST,
@@ -18,7 +18,7 @@ from openslot.platform.jobs.gate import (
     Place,
     Rejected,
 )
-from tests.platform.jobs.gate_visits import (
+from tests.platform.jobs.place_visits import (
     KIND,
     LONG,
     NOW,
@@ -313,7 +313,7 @@ def test_the_long_wait_of_a_failing_target_is_not_that_of_a_quick_one_of_the_sam
 
 
 def test_what_has_not_been_asked_for_longest_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gates, "MAX_REMEMBERED", 3)
+    monkeypatch.setattr(rules, "MAX_REMEMBERED", 3)
     gate = Gate(places=PLACES)
     busy, old, recent = somewhere(), somewhere(), somewhere()
     place = enter(gate, busy)
