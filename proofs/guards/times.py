@@ -182,7 +182,7 @@ OF_TIMES: tuple[Mutant, ...] = (
         ("domains/access/limits/store.py", "date_part('epoch', clock_timestamp())", "date_part('epoch', now())"),
     ),
     mutant(
-        "an open gate",
+        "failures without a limit",
         "domains/access/test_failure_limit.py::test_a_good_key_waits_with_its_address_and_is_not_charged",
         ("domains/access/door.py", 'if row["failed"] >= _failed_limit(settings, kind):', "if False:"),
     ),

@@ -174,18 +174,18 @@ class LimitVerdict(Struct, frozen=True, kw_only=True):
         return max(0, self.limit - self.used)
 
     def check(self, message: str = Text("Too many requests")) -> None:
-        """Refuse the request if it got no place in the log."""
+        """Refuse the request if it was not taken into the log."""
         if not self.taken:
             raise LimitReached(message, limit=self.limit, retry_after=self.retry_after)
 
 
-def read_verdict(row: Mapping[str, Any], limit: int, *, turn: int = 1) -> LimitVerdict:
-    """Read a row that has the verdict's columns and `now`, for the request at this position among those it counts."""
+def read_verdict(row: Mapping[str, Any], limit: int, *, nth: int = 1) -> LimitVerdict:
+    """Read a row that has the verdict's columns and `now`, for the n-th of the requests that it counts."""
     given = row["taken"]
     return LimitVerdict(
-        taken=turn <= given,
+        taken=nth <= given,
         limit=limit,
-        used=row["used"] - max(0, given - turn),
+        used=row["used"] - max(0, given - nth),
         retry_after=seconds_until(row["free_at"], row["now"]),
     )
 

@@ -40,13 +40,13 @@ encode = msgspec.json.Encoder().encode
 
 
 class CachedChainEnd:
-    """The end of the chain as this process has last seen it, and the turn of its batches to write behind it."""
+    """The end of the chain as this process has last seen it, and the lock of the batch that writes behind it."""
 
-    __slots__ = ("end", "turn")
+    __slots__ = ("end", "lock")
 
     def __init__(self) -> None:
         self.end: ChainEnd | None = None
-        self.turn = asyncio.Lock()
+        self.lock = asyncio.Lock()
 
 
 async def keep(runtime: Runtime, record: CallRecord) -> None:
@@ -64,7 +64,7 @@ async def keep_with(work: Work, *records: CallRecord) -> None:
 
 async def _keep_all(runtime: Runtime, records: Sequence[CallRecord]) -> list[None]:
     known = runtime.one(CachedChainEnd)
-    async with known.turn:
+    async with known.lock:
         after = await _try_to_append(runtime, runtime.pool, records, known.end)
         if after is None:
             async with runtime.transaction(SYSTEM) as work:
