@@ -280,7 +280,7 @@ async def _read_groups(work: Work, team: Team, texts: Sequence[str]) -> list[Gro
     hosts = (host for text in texts for word in text.split() for host in word.partition("=")[2].split(","))
     found = await teams.find_members(work, team, {host.partition(":")[0] for host in hosts})
     known = {email: each.member.user_id for email, each in found.items()}
-    return [_read_group(text, known, place) for place, text in enumerate(texts)]
+    return [_read_group(text, known, index) for index, text in enumerate(texts)]
 
 
 def _read_group(text: str, known: dict[str, UUID], place: int) -> GroupWanted:

@@ -344,7 +344,7 @@ async def replace_spans(
     db: Db, source_id: UUID, spans: Mapping[str, Iterable[Interval]], of_claims: Mapping[str, UUID]
 ) -> None:
     rows = [(uid, start, end, of_claims.get(uid)) for uid, each in spans.items() for start, end in dict.fromkeys(each)]
-    columns = ([row[place] for row in rows] for place in range(4))
+    columns = ([row[index] for row in rows] for index in range(4))
     await db.execute(REPLACE_SPANS, source_id, list(spans), *columns)
 
 

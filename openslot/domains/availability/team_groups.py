@@ -44,9 +44,9 @@ def find_hosts(groups: Sequence[HostsWanted]) -> list[frozenset[int]] | None:
                 return True
         return False
 
-    if not all(find_for(place, set()) for place, group in enumerate(groups) for _ in range(group.pick)):
+    if not all(find_for(index, set()) for index, group in enumerate(groups) for _ in range(group.pick)):
         return None
-    return [frozenset(host for host, of in serves.items() if of == place) for place in range(len(groups))]
+    return [frozenset(host for host, of in serves.items() if of == index) for index in range(len(groups))]
 
 
 def fill(groups: Sequence[HostsWanted], choose: Choose) -> list[tuple[int, ...]] | None:
@@ -114,7 +114,7 @@ def keep_most(groups: Sequence[HostsWanted], free: Mapping[int, int], among: int
     Hosts who are free most often are tried first; where there are very many ways, the first ones have to do.
     """
     ranked = [sorted(group.hosts, key=lambda no: (-(free[no] & among).bit_count(), no)) for group in groups]
-    places = [place for place, group in enumerate(groups) for _ in range(group.pick)]
+    places = [index for index, group in enumerate(groups) for _ in range(group.pick)]
     best, tries = 0, MAX_TRIES
 
     def serve(at: int, first: int, serving: tuple[int, ...], left: int) -> None:
@@ -142,14 +142,14 @@ def _match_each(groups: Sequence[HostsWanted], free: Mapping[int, int], fillable
     for group in groups:
         fillable &= count_at_least(group.pick, sorted(group.hosts), free, among=fillable)
     matched: dict[frozenset[int], bool] = {}
-    for place in range(fillable.bit_length()):
-        if not fillable >> place & 1:
+    for index in range(fillable.bit_length()):
+        if not fillable >> index & 1:
             continue
-        now = frozenset(host for host in hosts if free[host] >> place & 1)
+        now = frozenset(host for host in hosts if free[host] >> index & 1)
         if now not in matched:
             matched[now] = can_fill([HostsWanted(group.pick, group.hosts & now) for group in groups])
         if not matched[now]:
-            fillable &= ~(1 << place)
+            fillable &= ~(1 << index)
     return fillable
 
 
@@ -160,8 +160,8 @@ def count_at_least(count: int, hosts: Sequence[int], free: Mapping[int, int], *,
     words = [0] * count
     for host in hosts:
         each = free[host]
-        for place in range(count - 1, 0, -1):
-            words[place] |= words[place - 1] & each
+        for index in range(count - 1, 0, -1):
+            words[index] |= words[index - 1] & each
         words[0] |= each
         if words[-1] & among == among:
             break
@@ -177,7 +177,7 @@ def _keep_required(groups: Sequence[HostsWanted]) -> list[HostsWanted]:
             return kept
         settled.add(full)
         others = _without(kept, kept[full].hosts)
-        kept = [each if place == full else others[place] for place, each in enumerate(kept)]
+        kept = [each if index == full else others[index] for index, each in enumerate(kept)]
 
 
 def _list_needs(groups: Sequence[HostsWanted]) -> dict[frozenset[int], int] | None:

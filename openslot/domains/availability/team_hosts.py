@@ -53,7 +53,7 @@ def choose_hosts(
         )
         for each in groups
     ]
-    return tuple(made[place] for place in range(len(groups))) if fill(wanted, pick) is not None else None
+    return tuple(made[index] for index in range(len(groups))) if fill(wanted, pick) is not None else None
 
 
 def _name(candidates: Sequence[Candidate], named: UUID) -> HostChoice | None:

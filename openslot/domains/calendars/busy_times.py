@@ -188,7 +188,7 @@ def read_events(text: str, scope: Scope, *, budget: Budget | None = None) -> lis
 def read_event(uid: str, group: list[Block], filtered: Filtered, scope: Scope, *, budget: Budget) -> BusyEvent:
     budget.check_time()
     reader = Reader(scope, filtered.zones, budget)
-    versions = [found for place, block in enumerate(group) if (found := reader.find_version(block, place)) is not None]
+    versions = [found for index, block in enumerate(group) if (found := reader.find_version(block, index)) is not None]
     reader.fault = None if len(versions) == len(group) else "has no time that can be read"
     spans: list[Interval] = []
     try:

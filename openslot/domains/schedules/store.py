@@ -49,8 +49,8 @@ async def list_overviews(db: Db, owner_id: UUID) -> list[ScheduleOverview]:
         from schedules s where s.owner_id = $1 order by {_ORDER}"""
     rows = await db.fetch(statement, owner_id)
     return [
-        ScheduleOverview(schedule=SCHEDULES.read(row), uses=_uses.decode(row["uses"]), is_default=place == 0)
-        for place, row in enumerate(rows)
+        ScheduleOverview(schedule=SCHEDULES.read(row), uses=_uses.decode(row["uses"]), is_default=index == 0)
+        for index, row in enumerate(rows)
     ]
 
 

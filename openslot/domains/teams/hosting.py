@@ -127,7 +127,7 @@ async def _save_groups(work: Work, event_type_id: UUID, groups: Sequence[GroupWa
     named = any(wanted.id in by_id for wanted in groups)
     kept = [by_id.get(wanted.id) if wanted.id else None for wanted in groups]
     if not named:
-        kept = [current[place] if place < len(current) else None for place, _ in enumerate(groups)]
+        kept = [current[index] if index < len(current) else None for index, _ in enumerate(groups)]
     await store.delete_groups(work.db, event_type_id, keeping=[group.id for group in kept if group])
     for position, (wanted, group) in enumerate(zip(groups, kept, strict=True)):
         if group is None:

@@ -43,8 +43,8 @@ def find_unfit(value: object, path: str = "") -> Iterator[Fault]:
             yield from find_unfit(key, join(path, shown(str(key))))
             yield from find_unfit(inner, join(path, shown(str(key))))
     elif isinstance(value, list | tuple | set | frozenset):
-        for place, inner in enumerate(value):
-            yield from find_unfit(inner, join(path, str(place)))
+        for index, inner in enumerate(value):
+            yield from find_unfit(inner, join(path, str(index)))
     elif (fault := _fault_of_scalar(value)) is not None:
         yield path, fault
 
@@ -237,8 +237,8 @@ def _faults_inside(value: object, kind: Any, path: str, *, strict: bool) -> Iter
         for key, inner in value.items():
             yield from find_faults(inner, get_args(whole)[1], join(path, shown(key)), strict=strict)
     elif isinstance(value, list) and _is_list(whole):
-        for place, inner in enumerate(value):
-            yield from find_faults(inner, get_args(whole)[0], join(path, str(place)), strict=strict)
+        for index, inner in enumerate(value):
+            yield from find_faults(inner, get_args(whole)[0], join(path, str(index)), strict=strict)
 
 
 def _faults_of_fields(value: dict[str, object], struct: type[Struct], path: str, *, strict: bool) -> Iterator[Fault]:

@@ -206,7 +206,7 @@ async def _take_many(runtime: Runtime, requests: Sequence[tuple[RateLimit, str]]
         buckets = {n: f"{limit.name}:{address}" for n, (limit, address) in enumerate(requests) if limit.max_ == max_}
         taken = await limits.take_many(runtime.pool, list(buckets.values()), max_)
         verdicts.update(zip(buckets, taken, strict=True))
-    return [verdicts[place] for place in range(len(requests))]
+    return [verdicts[index] for index in range(len(requests))]
 
 
 def limit_of(exchange: Exchange) -> RateLimit | None:

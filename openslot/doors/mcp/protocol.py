@@ -129,7 +129,7 @@ async def _answer_batch(server: ToolServer[EntryT], context: RpcContext[EntryT],
         raise RpcFault(rpc.INVALID_REQUEST, "This version of the protocol has no batches: send one message")
     if not 1 <= len(batch) <= LARGEST_BATCH:
         raise RpcFault(rpc.INVALID_REQUEST, f"A batch must have 1 to {LARGEST_BATCH} messages")
-    answers = [await _answer_one(server, context, value, place=place) for place, value in enumerate(batch, 1)]
+    answers = [await _answer_one(server, context, value, place=number) for number, value in enumerate(batch, 1)]
     written = [each.body for each in answers if each is not None and isinstance(each.body, bytes)]
     return Response(headers={"content-type": JSON}, body=b"[" + b",".join(written) + b"]") if written else ACCEPTED
 

@@ -144,7 +144,7 @@ def _changed_list(values: list[Resource], operation: PatchOperation, attribute: 
 def _changed_elements(values: list[Resource], operation: PatchOperation, attribute: Attribute) -> list[Resource]:
     """Change the elements that the path selects; if there are none, make the one that it describes."""
     chosen = operation.target.filter
-    places = [place for place, each in enumerate(values) if chosen is None or is_match(each, chosen, attribute)]
+    places = [index for index, each in enumerate(values) if chosen is None or is_match(each, chosen, attribute)]
     if operation.kind == "remove":
         return _without(values, places, operation.target.part)
     if not places:
@@ -153,7 +153,7 @@ def _changed_elements(values: list[Resource], operation: PatchOperation, attribu
     changed = {place: _change(values[place], operation, attribute) for place in places}
     if any(each.get("primary") for each in changed.values()):
         values = [without_primary(each) for each in values]
-    return [changed.get(place, each) for place, each in enumerate(values)]
+    return [changed.get(index, each) for index, each in enumerate(values)]
 
 
 def _change(element: Resource, operation: PatchOperation, attribute: Attribute) -> Resource:
@@ -168,10 +168,10 @@ def _change(element: Resource, operation: PatchOperation, attribute: Attribute) 
 
 def _without(values: list[Resource], places: list[int], part: Attribute | None) -> list[Resource]:
     if part is None or part.name == "value":
-        return [each for place, each in enumerate(values) if place not in places]
+        return [each for index, each in enumerate(values) if index not in places]
     return [
-        {name: value for name, value in each.items() if name != part.name} if place in places else each
-        for place, each in enumerate(values)
+        {name: value for name, value in each.items() if name != part.name} if index in places else each
+        for index, each in enumerate(values)
     ]
 
 

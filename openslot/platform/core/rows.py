@@ -83,11 +83,11 @@ class Part(Generic[Noun]):
 
     def places(self, *, first: int = 1) -> str:
         """Write `$1, $2, …` for an insert."""
-        return ", ".join(f"${place}" for place in range(first, first + len(self.names)))
+        return ", ".join(f"${index}" for index in range(first, first + len(self.names)))
 
     def assign(self, *, first: int) -> str:
         """Write `name = $3, …` for an update, counted from the first place on."""
-        return ", ".join(f"{name} = ${place}" for place, name in enumerate(self.names, first))
+        return ", ".join(f"{name} = ${number}" for number, name in enumerate(self.names, first))
 
 
 class Column(Struct, frozen=True):

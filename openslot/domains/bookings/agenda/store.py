@@ -350,7 +350,7 @@ def _write_list(given: tuple[bool, ...], *, of_host: bool) -> str:
         filters = [OF_STATUS_OF_ALL if each is OF_STATUS else each for each in filters]
     first = 2 if of_host else 1
     of = ["host_id = $1"] * of_host
-    chosen = [each.format(place=place) for place, each in enumerate(filters, first)]
+    chosen = [each.format(place=number) for number, each in enumerate(filters, first)]
     matching = "bookings b where " + " and ".join([*(f"b.{each}" for each in of), f"b.{SHOWN}", *chosen])
     count = f"select count(*) from {matching}"
     if not any(given[1:]):

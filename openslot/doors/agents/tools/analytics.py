@@ -112,7 +112,7 @@ async def get_revenue(work: Work, *, arguments: DayRange, granularity: Granulari
         granularity=granularity,
         totals=_show_money(sums),
         data=[
-            RevenuePart(**_days(part), revenue=_show_money(by_place.get(place, ()))) for place, part in enumerate(parts)
+            RevenuePart(**_days(part), revenue=_show_money(by_place.get(index, ()))) for index, part in enumerate(parts)
         ],
         subscriptions=[_show_subscriptions(each) for each in await platform.count_subscriptions(work)],
         recorded_since=await _since(work, "payments", "subscriptions"),
@@ -158,8 +158,8 @@ async def get_traffic(
         visits=sum(counted[place, "visits"] for place in places),
         bookings=sum(counted[place, "bookings"] for place in places),
         data=[
-            TrafficPart(**_days(part), visits=counted[place, "visits"], bookings=counted[place, "bookings"])
-            for place, part in enumerate(parts)
+            TrafficPart(**_days(part), visits=counted[index, "visits"], bookings=counted[index, "bookings"])
+            for index, part in enumerate(parts)
         ],
         sources=sources[:MAX_SOURCES],
         recorded_since=await _since(work, "visits", "sources"),
@@ -199,7 +199,7 @@ async def get_booking_metrics(
         **show(*range(len(parts))),
         granularity=granularity,
         event_type_id=event_type_id,
-        data=[BookingPart(**_days(part), **show(place)) for place, part in enumerate(parts)],
+        data=[BookingPart(**_days(part), **show(index)) for index, part in enumerate(parts)],
         recorded_since=await _since(work, "noShows"),
     )
 
@@ -252,18 +252,18 @@ async def get_retention(
         data=[
             Cohort(
                 **_days(group),
-                users=users.get(place, 0),
+                users=users.get(index, 0),
                 periods=[
                     RetentionPeriod(
                         **_days(period),
                         number=number,
-                        active=(count := active.get((place, place + number), 0)),
-                        percent=round(100 * count / users[place], 1) if place in users else 0.0,
+                        active=(count := active.get((index, index + number), 0)),
+                        percent=round(100 * count / users[index], 1) if index in users else 0.0,
                     )
-                    for number, period in enumerate(periods[place:])
+                    for number, period in enumerate(periods[index:])
                 ],
             )
-            for place, group in enumerate(cohorts)
+            for index, group in enumerate(cohorts)
         ],
     )
 

@@ -139,8 +139,8 @@ def show_today(
     ended = [entry for entry in entries if entry.ends_at <= now]
     left = [entry for entry in entries if entry.ends_at > now]
     coming: list[tuple[datetime, TodaysMeeting | BusyTime]] = [
-        (each.starts_at, _meeting(each, user, When.LATER if place else When.NEXT, failed=failed, now=now))
-        for place, each in enumerate(left)
+        (each.starts_at, _meeting(each, user, When.LATER if index else When.NEXT, failed=failed, now=now))
+        for index, each in enumerate(left)
     ]
     coming += _list_busy(busy, user, now=now)
     return TodaysLine(

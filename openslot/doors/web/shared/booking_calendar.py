@@ -39,7 +39,7 @@ def list_weekdays(formats: str) -> tuple[tuple[int, str, str], ...]:
     """List the weekdays in the place's order, from Monday as 0, each with its short and its full name."""
     locale = babel.Locale.parse(formats)
     short, full = locale.days["stand-alone"]["short"], locale.days["stand-alone"]["wide"]
-    order = [(locale.first_week_day + place) % 7 for place in range(7)]
+    order = [(locale.first_week_day + index) % 7 for index in range(7)]
     return tuple((day, short[day].rstrip("."), full[day]) for day in order)
 
 

@@ -73,7 +73,7 @@ def begin_form(event_type: EventType, options: Options) -> Form[BookingForm]:
         given = options.prefill(question.key) if question.key not in values else ""
         if question.kind is QuestionKind.CHOICES:
             picked = [each.strip() for each in given.split(",")]
-            chosen = [(place, option) for place, option in enumerate(question.options) if option in picked]
+            chosen = [(index, option) for index, option in enumerate(question.options) if option in picked]
             values |= {f"picks.{question.key}.{place}": option for place, option in chosen}
         elif question.kind is QuestionKind.CHECKBOX:
             if given.lower() in {"1", "true", "on", "yes"}:

@@ -164,14 +164,14 @@ def list_entries(language: Language) -> tuple[_Entry, ...]:
     # A name in brackets is that of a neighbour with the same time.
     main = {_current(zone) for name, zone in get_global("windows_zone_mapping").items() if "(" not in name}
     entries = dict[str, _Entry]()
-    for place, (zone, shown) in enumerate(list_offered(language).items()):
+    for index, (zone, shown) in enumerate(list_offered(language).items()):
         names = (shown.city, shown.label, english[zone].city, zone, *former_names().get(zone, ()))
         shared = (*_countries(zone, language.formats), *_names_of_time(zone, language.formats))
         entries[zone] = _Entry(
             shown=shown,
             names=tuple({*map(fold, names)}),
             shared=tuple({*map(fold, shared)}),
-            place=place if zone in main or zone == "UTC" else place + len(english),
+            place=index if zone in main or zone == "UTC" else index + len(english),
         )
     extra = (_make_extra(entries[city.zone], city.name_in(language.tag), city.name) for city in list_cities())
     return (*entries.values(), *extra)
