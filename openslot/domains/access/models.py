@@ -85,8 +85,8 @@ def checksum(stem: str) -> str:
     value = crc32(stem.encode())
     digits = ""
     for _ in range(6):
-        value, place = divmod(value, 62)
-        digits = BASE62[place] + digits
+        value, digit = divmod(value, 62)
+        digits = BASE62[digit] + digits
     return digits
 
 

@@ -65,7 +65,7 @@ class Funnel(Struct, frozen=True, kw_only=True):
 class DailySum(Struct, frozen=True, kw_only=True):
     """The sum of a figure over some days."""
 
-    place: int
+    index: int
     """The index of these days among the days that were asked for."""
     name: str
     key: str
@@ -76,7 +76,7 @@ class RetainedHosts(Struct, frozen=True, kw_only=True):
     """How many users of a group have signed up, or had bookings later."""
 
     cohort: int
-    place: int | None
+    index: int | None
     """The index of the days in which they had bookings; None if this counts who signed up."""
     hosts: int
 

@@ -46,8 +46,8 @@ class TeamGrid(Struct, frozen=True, eq=False):
         return int(covered, 2) if size else 0
 
     def has(self, start: int) -> bool:
-        place, rest = divmod(start - self.first, self.unit)
-        return not rest and place >= 0 and bool(self.starts >> place & 1)
+        bit, rest = divmod(start - self.first, self.unit)
+        return not rest and bit >= 0 and bool(self.starts >> bit & 1)
 
     def list_starts(self, bits: int) -> list[int]:
         # The binary digits, lowest first, as bytes 0 and 1 select the instants: a month is listed by C code, without a

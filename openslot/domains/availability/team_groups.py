@@ -30,17 +30,17 @@ def find_hosts(groups: Sequence[HostsWanted]) -> list[frozenset[int]] | None:
     serves: dict[int, int] = {}
     hosts = [sorted(group.hosts) for group in groups]
 
-    def find_for(place: int, seen: set[int]) -> bool:
-        idle = next((host for host in hosts[place] if host not in serves), None)
+    def find_for(index: int, seen: set[int]) -> bool:
+        idle = next((host for host in hosts[index] if host not in serves), None)
         if idle is not None:
-            serves[idle] = place
+            serves[idle] = index
             return True
-        for host in hosts[place]:
+        for host in hosts[index]:
             if host in seen:
                 continue
             seen.add(host)
             if find_for(serves[host], seen):
-                serves[host] = place
+                serves[host] = index
                 return True
         return False
 
@@ -62,13 +62,13 @@ def fill(groups: Sequence[HostsWanted], choose: Choose) -> list[tuple[int, ...]]
     return chosen
 
 
-def _fill_first(groups: Sequence[HostsWanted], place: int, choose: Choose) -> tuple[int, ...] | None:
+def _fill_first(groups: Sequence[HostsWanted], index: int, choose: Choose) -> tuple[int, ...] | None:
     matched = find_hosts(groups)
     if matched is None:
         return None
     allowed = groups[0].hosts
     while True:
-        found = choose(place, allowed)
+        found = choose(index, allowed)
         if found is None:
             return None
         needed = next((host for count, host in enumerate(found, 1) if not _spares(groups, found[:count])), None)
@@ -114,22 +114,22 @@ def keep_most(groups: Sequence[HostsWanted], free: Mapping[int, int], among: int
     Hosts who are free most often are tried first; where there are very many ways, the first ones have to do.
     """
     ranked = [sorted(group.hosts, key=lambda no: (-(free[no] & among).bit_count(), no)) for group in groups]
-    places = [index for index, group in enumerate(groups) for _ in range(group.pick)]
+    indexes = [index for index, group in enumerate(groups) for _ in range(group.pick)]
     best, tries = 0, MAX_TRIES
 
     def serve(at: int, first: int, serving: tuple[int, ...], left: int) -> None:
         nonlocal best, tries
         if tries == 0 or left.bit_count() <= best.bit_count():
             return
-        if at == len(places):
+        if at == len(indexes):
             best = left
             return
-        hosts = ranked[places[at]]
+        hosts = ranked[indexes[at]]
         for index in range(first, len(hosts)):
             if hosts[index] in serving:
                 continue
             tries = max(tries - 1, 0)
-            goes_on = at + 1 < len(places) and places[at + 1] == places[at]
+            goes_on = at + 1 < len(indexes) and indexes[at + 1] == indexes[at]
             serve(at + 1, index + 1 if goes_on else 0, (*serving, hosts[index]), left & free[hosts[index]])
 
     serve(0, 0, (), among)

@@ -29,9 +29,9 @@ def choose_hosts(
         return None
     made: dict[int, ChosenHosts] = {}
 
-    def pick(place: int, allowed: frozenset[int]) -> Sequence[int] | None:
-        group = groups[place].group
-        candidates = tuple(replace(each, is_free=each.host_no in allowed) for each in groups[place].candidates)
+    def pick(index: int, allowed: frozenset[int]) -> Sequence[int] | None:
+        group = groups[index].group
+        candidates = tuple(replace(each, is_free=each.host_no in allowed) for each in groups[index].candidates)
         choice = _name(candidates, named) if named else choose(candidates, pick=picks[group.id], rules=team.rules)
         if choice is None:
             return None
@@ -42,7 +42,7 @@ def choose_hosts(
             candidates=candidates,
             is_named=named is not None,
         )
-        made[place] = ChosenHosts(group=group, choice=choice, asked=asked)
+        made[index] = ChosenHosts(group=group, choice=choice, asked=asked)
         numbers = {each.user_id: each.host_no for each in candidates}
         return [numbers[user_id] for user_id in choice.chosen]
 

@@ -66,7 +66,7 @@ class Version(Struct, frozen=True, kw_only=True):
 
     component: Any
     sequence: int
-    place: int
+    index: int
     start: EventTime
     replaces: EventTime | None
     days: int
@@ -223,7 +223,7 @@ class Reader:
         # Wall clocks are less than a day ahead of UTC or behind it.
         self._window = tuple(at.replace(tzinfo=None) for at in (scope.first - 2 * DAY, scope.last + 2 * DAY))
 
-    def find_version(self, block: Block, place: int) -> Version | None:
+    def find_version(self, block: Block, index: int) -> Version | None:
         """Read a component; None if it has no time, or one that ends outside of the years that there are."""
         component = _parse(block)
         replaces = self._find(component, "RECURRENCE-ID")
@@ -235,7 +235,7 @@ class Reader:
         version = Version(
             component=component,
             sequence=int(component.get("SEQUENCE", 0)),
-            place=place,
+            index=index,
             start=start,
             replaces=replaces,
             days=days,
@@ -251,7 +251,7 @@ class Reader:
 
     def list_spans(self, versions: Sequence[Version]) -> Iterator[Interval]:
         # The newest word on each repetition; the library would let an older one change all that follow.
-        newest = sorted(versions, key=lambda version: (version.sequence, version.place))
+        newest = sorted(versions, key=lambda version: (version.sequence, version.index))
         changes = {each.replaces.instant(): each for each in newest if each.replaces is not None}
         masters = [version for version in versions if version.replaces is None]
         # Programs that give one UID to several events mean all of them.

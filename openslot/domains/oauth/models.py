@@ -110,15 +110,15 @@ def _find_google(settings: Settings) -> OAuthClient | None:
 def _find_microsoft(settings: Settings) -> OAuthClient | None:
     if settings.microsoft_client_id is None or settings.microsoft_client_secret is None:
         return None
-    place = f"{settings.microsoft_login_url.rstrip('/')}/{settings.microsoft_tenant}/oauth2/v2.0"
+    base = f"{settings.microsoft_login_url.rstrip('/')}/{settings.microsoft_tenant}/oauth2/v2.0"
     return OAuthClient(
         vendor=OAuthVendor.MICROSOFT,
         name="Microsoft",
         calendars=Text("Microsoft 365"),
         client_id=settings.microsoft_client_id,
         client_secret=settings.microsoft_client_secret,
-        auth_url=f"{place}/authorize",
-        token_url=f"{place}/token",
+        auth_url=f"{base}/authorize",
+        token_url=f"{base}/token",
         redirect_uri=redirect_uri(settings, OAuthVendor.MICROSOFT),
         permissions=PERMISSIONS[OAuthVendor.MICROSOFT],
         # Otherwise Microsoft takes the account that the browser is signed in to, without asking.

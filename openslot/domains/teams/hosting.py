@@ -101,7 +101,7 @@ async def change_hosting(
 ) -> None:
     """Change what is given of how an event type gets its hosts, or refuse it with every fault.
 
-    A group with an id keeps its credits wherever it stands; one without has the credits of the group at its place.
+    A group with an id keeps its credits wherever it stands; one without has the credits of the group at its position.
     """
     await lock_hosting(work, event_type_id)
     event_type = await get_team_event_type(work, team, event_type_id)

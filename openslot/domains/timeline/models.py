@@ -52,7 +52,7 @@ class TimelineEffect(Struct, frozen=True, kw_only=True):
     """Whether it only finds out what is to be done."""
     recipient: str | None
     """The recipient; None if there is none, or if it is the host and an earlier version has not noted whom."""
-    place: str | None
+    target_name: str | None
     """The address of the endpoint, the name of the calendar, the CRM or a channel; None if it no longer exists."""
     state: EffectState
     attempts: int

@@ -68,7 +68,7 @@ STATES = {
 MANY_HOLDS = 4
 
 # The name of what an effect is sent to; only the host's own endpoints, calendars and CRMs are looked at.
-PLACE = """
+TARGET_NAME = """
 coalesce(
     (select w.url from webhook_endpoints w where w.owner_id = {host} and w.id::text = f.target),
     (select k.name from calendars k where k.owner_id = {host} and k.id::text = split_part(f.target, '/', 1)),
@@ -89,7 +89,8 @@ IS_OWN = "(select b.host_id from bookings b where b.id = {id}) = $2"
 IS_SHOWN = """
 (coalesce(v.tenant_id, f.tenant_id) = $2 or split_part(f.reaction, '.', 1) not in ('webhooks', 'crm', 'payments'))"""
 OF_BOOKING = f"""
-select f.*, s.status as message_status, s.error as message_error, {PLACE.format(host="$2")} as place, exists (
+select f.*, s.status as message_status, s.error as message_error, {TARGET_NAME.format(host="$2")} as target_name,
+exists (
     select from mail_messages m where m.id = f.id and m.status = 'sent' and m.transport = '{MAILBOX}') as in_mailbox
 from (
     select {COLUMNS} from events v join effects f on f.event_id = v.id
@@ -128,7 +129,7 @@ EFFECT_COLUMNS = {
     "booking_id": "uuid",
 }
 ATTENTION_COLUMNS = EFFECT_COLUMNS | {
-    "place": "text",
+    "target_name": "text",
     "invitee_name": "text",
     "event_type_name": "text",
     "label": "text",
@@ -175,7 +176,7 @@ ATTENTION = f"with failed as ({FAILED})" + "\nunion all ".join(
             """failed f left join bookings b on b.id = f.booking_id and b.host_id = $1
             left join event_types e on e.id = b.event_type_id""",
             **{name: f"f.{name}" for name in EFFECT_COLUMNS},
-            place=PLACE.format(host="$1"),
+            target_name=TARGET_NAME.format(host="$1"),
             invitee_name="b.invitee_name",
             event_type_name="e.name",
         ),
@@ -321,7 +322,7 @@ def _to_effect(row: Row) -> TimelineEffect:
         plans_others=plans_others,
         recipient=email or None if kind in MAILS or is_message else None,
         is_to_host=kind in MAILS and role == "host",
-        place=role if is_message else row["place"],
+        target_name=role if is_message else row["target_name"],
         state=STATES.get(MessageStatus(status), state) if status else state,
         attempts=row["attempts"],
         next_try_at=row["next_try_at"],

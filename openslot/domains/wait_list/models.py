@@ -104,8 +104,8 @@ class Waiting(Struct, frozen=True, kw_only=True):
         return BySlug(self.event_type.owner_id, self.event_type.slug, self.entry.minutes)
 
 
-class WaitPlace(NamedTuple):
-    """A place in the order of those who wait for a host."""
+class WaitPosition(NamedTuple):
+    """A position in the order of those who wait for a host."""
 
     created_at: datetime
     entry_id: UUID

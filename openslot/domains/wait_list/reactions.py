@@ -22,7 +22,7 @@ from openslot.domains.bookings.pending import HAND_OUT
 from openslot.domains.wait_list import offers, operations, rules, store
 from openslot.domains.wait_list.errors import EntryNotFound
 from openslot.domains.wait_list.events import WaitListOffered
-from openslot.domains.wait_list.models import WaitPlace
+from openslot.domains.wait_list.models import WaitPosition
 from openslot.platform.core.actor import SYSTEM
 from openslot.platform.core.events import Effect, Event
 from openslot.platform.core.work import Consequence, Done, Outcome, Periodic, Reaction, Runtime, Skipped, Work
@@ -127,7 +127,7 @@ async def _lock(work: Work, *, host_id: UUID) -> bool:
 
 
 async def _hand_out_of(
-    runtime: Runtime, lock: Lock, host_id: UUID, *, after: WaitPlace | None, rounds: _Rounds
+    runtime: Runtime, lock: Lock, host_id: UUID, *, after: WaitPosition | None, rounds: _Rounds
 ) -> offers.Round:
     """Hand out one host's time in a few rounds, so that the host is never locked for long."""
     offered, last = 0, after

@@ -16,7 +16,7 @@ from openslot.domains.wait_list.models import (
     OfferState,
     Waiting,
     WaitListEntry,
-    WaitPlace,
+    WaitPosition,
 )
 from openslot.platform.core.db import Db, Row, count_of
 from openslot.platform.core.events import Change
@@ -203,12 +203,12 @@ async def list_waiting(
     *,
     now: datetime,
     days: Collection[date] | None,
-    after: WaitPlace | None,
+    after: WaitPosition | None,
     limit: int,
 ) -> list[Waiting]:
     """List some of those who wait for a host, for these days or for any, who have waited longest first."""
-    place = after or (None, None)
-    rows = await db.fetch(LIST_WAITING, host_id, now, limit, list(days) if days is not None else None, *place)
+    position = after or (None, None)
+    rows = await db.fetch(LIST_WAITING, host_id, now, limit, list(days) if days is not None else None, *position)
     return [_read_waiting(row) for row in rows]
 
 
@@ -241,16 +241,16 @@ async def list_hosts(db: Db, *, now: datetime, limit: int) -> list[tuple[UUID, i
     return [(row["id"], row["no"]) for row in await db.fetch(LIST_HOSTS, now, limit)]
 
 
-async def begin_visit(db: Db, host_id: UUID, *, now: datetime) -> WaitPlace | None:
+async def begin_visit(db: Db, host_id: UUID, *, now: datetime) -> WaitPosition | None:
     """Note that the job looks at a host, and return where it stopped the last time; None: begin with the first."""
     row = await db.fetchrow(BEGIN_VISIT, host_id, now)
-    return WaitPlace(row["created_at"], row["entry_id"]) if row and row["entry_id"] else None
+    return WaitPosition(row["created_at"], row["entry_id"]) if row and row["entry_id"] else None
 
 
-async def end_visit(db: Db, host_id: UUID, place: WaitPlace | None) -> None:
+async def end_visit(db: Db, host_id: UUID, position: WaitPosition | None) -> None:
     """Keep where the job goes on with a host."""
     statement = "update wait_list_turns set created_at = $2, entry_id = $3 where host_id = $1"
-    await db.execute(statement, host_id, *(place or (None, None)))
+    await db.execute(statement, host_id, *(position or (None, None)))
 
 
 async def list_entries(

@@ -278,14 +278,14 @@ def _details(body: bytes, kind: Any, fault: msgspec.ValidationError | None) -> d
         details = dict(islice(find_faults(msgspec.json.decode(body), kind), MAX_FAULTS))
     except msgspec.ValidationError as found:
         # A number that no type can hold: only the first decoding tells where it is.
-        details = {_place(fault or found): in_words(fault or found)}
+        details = {_path_of(fault or found): in_words(fault or found)}
     except UNREADABLE:
         raise _not_json() from None
     # If a name is given twice, only its last value is read: a fault in the first one is found nowhere else.
-    return details or {_place(fault): in_words(fault)}
+    return details or {_path_of(fault): in_words(fault)}
 
 
-def _place(fault: msgspec.ValidationError | None) -> str:
+def _path_of(fault: msgspec.ValidationError | None) -> str:
     path = str(fault).rpartition(" - at `$")[2].rstrip("`") if " - at `$" in str(fault) else ""
     return path.replace("[", ".").replace("]", "").strip(".") or "body"
 

@@ -144,13 +144,13 @@ def _changed_list(values: list[Resource], operation: PatchOperation, attribute: 
 def _changed_elements(values: list[Resource], operation: PatchOperation, attribute: Attribute) -> list[Resource]:
     """Change the elements that the path selects; if there are none, make the one that it describes."""
     chosen = operation.target.filter
-    places = [index for index, each in enumerate(values) if chosen is None or is_match(each, chosen, attribute)]
+    indexes = [index for index, each in enumerate(values) if chosen is None or is_match(each, chosen, attribute)]
     if operation.kind == "remove":
-        return _without(values, places, operation.target.part)
-    if not places:
+        return _without(values, indexes, operation.target.part)
+    if not indexes:
         made: Resource = _described_by(chosen, attribute)
         return _with_new_primary(values, [_change(made, operation, attribute)])
-    changed = {place: _change(values[place], operation, attribute) for place in places}
+    changed = {index: _change(values[index], operation, attribute) for index in indexes}
     if any(each.get("primary") for each in changed.values()):
         values = [without_primary(each) for each in values]
     return [changed.get(index, each) for index, each in enumerate(values)]
@@ -166,11 +166,11 @@ def _change(element: Resource, operation: PatchOperation, attribute: Attribute) 
     return {**_described_by(operation.target.filter, attribute), **value}
 
 
-def _without(values: list[Resource], places: list[int], part: Attribute | None) -> list[Resource]:
+def _without(values: list[Resource], indexes: list[int], part: Attribute | None) -> list[Resource]:
     if part is None or part.name == "value":
-        return [each for index, each in enumerate(values) if index not in places]
+        return [each for index, each in enumerate(values) if index not in indexes]
     return [
-        {name: value for name, value in each.items() if name != part.name} if index in places else each
+        {name: value for name, value in each.items() if name != part.name} if index in indexes else each
         for index, each in enumerate(values)
     ]
 

@@ -136,7 +136,7 @@ def unreachable(url: str, fault: Exception) -> StartupError:
 def hide_password(url: str) -> str:
     """Write a database address without its password."""
     scheme, separator, rest = url.partition("://")
-    credentials, at, place = rest.rpartition("@")
+    credentials, at, server = rest.rpartition("@")
     user, colon, _ = credentials.partition(":")
-    place = re.sub(r"([?&]password=)[^&]*", r"\1…", place)
-    return f"{scheme}{separator}{user}{':…' if colon and credentials != user + ':' else ''}{at}{place}"
+    server = re.sub(r"([?&]password=)[^&]*", r"\1…", server)
+    return f"{scheme}{separator}{user}{':…' if colon and credentials != user + ':' else ''}{at}{server}"

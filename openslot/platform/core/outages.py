@@ -131,8 +131,8 @@ def read_disk(settings: Settings) -> DiskState:
     return DiskState(free=free, is_full=REFUSED.is_full or (free is not None and free < FULL))
 
 
-def read_free(place: Path) -> int:
-    return shutil.disk_usage(place).free
+def read_free(path: Path) -> int:
+    return shutil.disk_usage(path).free
 
 
 def _is_embedded(settings: Settings) -> bool:

@@ -100,7 +100,7 @@ _BLANK = re.compile("[\u115f\u1160\u2065\u2800\u3164\uffa0\ufff0-\ufff8\U0001d15
 _LINE = re.compile(LINE)
 # Where programs recognise a link: behind a scheme's colon, behind a dot before a domain's last part, behind an `@`.
 WORD_JOINER = "\u2060"
-_LINK_PLACES = re.compile(
+_LINK_POSITIONS = re.compile(
     rf"(?<=:)(?=//)|(?<=[^\W\d_]:)(?=[^\s{WORD_JOINER}])|(?<=\S[.\u3002\uff0e\uff61])(?=[^\W\d_]\w)|(?<=\S@)(?=\w)"
 )
 _PLAIN_ADDRESS = re.compile(r"[^\s@<>/:\\]+@[^\s@<>/:\\]+")
@@ -131,7 +131,7 @@ def defuse(name: str) -> str:
 
     People read it as it was entered. A name that is an email address and nothing else stays as it is.
     """
-    return name if _PLAIN_ADDRESS.fullmatch(name) else _LINK_PLACES.sub(WORD_JOINER, name)
+    return name if _PLAIN_ADDRESS.fullmatch(name) else _LINK_POSITIONS.sub(WORD_JOINER, name)
 
 
 def at_most_characters(count: int) -> Text:

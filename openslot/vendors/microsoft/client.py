@@ -106,7 +106,7 @@ class MicrosoftClient(JsonClient):
     async def send_once(
         self, method: str, url: str, content: bytes, headers: Mapping[str, str], token: str
     ) -> httpx2.Response:
-        """Wait for a place, and for a short time if the mailbox has too much to do."""
+        """Wait while too many requests run, and for a short time if the mailbox has too much to do."""
         for waits in range(WAITS + 1):
             async with self._semaphore:
                 response = await super().send_once(method, url, content, headers, token)
@@ -143,7 +143,7 @@ def event_path(event: str) -> str:
 
 
 def _find_semaphore(mailbox: UUID | None) -> asyncio.Semaphore:
-    """Find the places of a mailbox, which all of this process share while one of them is used."""
+    """Find the limit of a mailbox's requests, which all of this process share while it is used."""
     semaphore = _semaphores.get(mailbox) if mailbox else None
     if semaphore is None:
         semaphore = asyncio.Semaphore(AT_ONCE)

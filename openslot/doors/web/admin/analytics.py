@@ -65,7 +65,7 @@ def _list_sources(sums: Sequence[DailySum]) -> list[tuple[str, int]]:
 def _draw(days: UtcDays, sums: Sequence[DailySum], logs: Sequence[LogCount]) -> list[Chart]:
     shown = [part.first for part in days.split("day")]
     names = [(Weekday(on, days.last), ShortDay(on)) for on in shown]
-    made = Counter({shown[each.place]: each.amount for each in sums if each.name == "bookings"})
+    made = Counter({shown[each.index]: each.amount for each in sums if each.name == "bookings"})
 
     def count(name: Text, channel: str, *statuses: str, tone: Tone = "one") -> Series:
         counted = Counter[date]()

@@ -25,7 +25,7 @@ from openslot.doors.web.shared import words
 from openslot.doors.web.shared.booking_forms import read_recurrence
 from openslot.doors.web.shared.curl import curl
 from openslot.doors.web.shared.list_queries import read_day
-from openslot.doors.web.shared.offers import format_duration, list_places
+from openslot.doors.web.shared.offers import format_duration, list_locations
 from openslot.doors.web.shared.options import read_minutes
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.doors.web.shared.words import Weekday
@@ -156,7 +156,7 @@ async def show_new_booking(request: Request, work: Work, user: User, form: Form[
         carried={**kept, "day": first.isoformat()} if first else kept,
         describe=describe_event_type,
         format_duration=format_duration,
-        places=list_places(chosen, user.name) if chosen else (),
+        places=list_locations(chosen, user.name) if chosen else (),
         curl=_write_curl(work, user, chosen, slots, minutes),
     )
 

@@ -239,8 +239,8 @@ def _by_day(found: MonthOfSlots) -> dict[date, list[Run]]:
 def _choose(days: list[date], on: date | None) -> date | None:
     if not days:
         return None
-    place = bisect_left(days, on) if on is not None else 0
-    return days[place] if place < len(days) else days[0]
+    index = bisect_left(days, on) if on is not None else 0
+    return days[index] if index < len(days) else days[0]
 
 
 def _count_seats(found: MonthOfSlots) -> SeatsLeft | None:

@@ -130,10 +130,10 @@ def draw_chart(
 
 def _name_peak(names: Sequence[Written], sums: Sequence[float], write: Write) -> Text:
     """Say what to see: the column with the most, the last one if there are several."""
-    place = max(range(len(sums)), key=lambda each: (sums[each], each), default=0)
-    if not sums or not sums[place]:
+    most = max(range(len(sums)), key=lambda each: (sums[each], each), default=0)
+    if not sums or not sums[most]:
         return Text("Nothing in this period.")
-    return Text("Most: %(period)s, %(amount)s.", period=names[place], amount=write(sums[place]))
+    return Text("Most: %(period)s, %(amount)s.", period=names[most], amount=write(sums[most]))
 
 
 def _list_columns(

@@ -70,7 +70,7 @@ _of_organization = partial(NavigationItem, group=NavigationGroup.ORGANIZATION)
 _looked_after = partial(_of_organization, audience=NavigationAudience.ADMINISTRATORS)
 _of_platform = partial(NavigationItem, group=NavigationGroup.ADMINISTRATION, audience=NavigationAudience.PLATFORM)
 TALKS, CALLS = Text("Conversations"), Text("Calls")
-PLACES = (
+ITEMS = (
     _in_bar("/", Text("Home"), keys="g h", icon="home"),
     _in_bar("/bookings", Text("Bookings"), keys="g b", icon="calendar"),
     NavigationItem("/bookings/day", Text("Day")),
@@ -192,14 +192,14 @@ def audiences_of(entry: Entry) -> frozenset[NavigationAudience]:
 
 
 @cache
-def list_places(audiences: frozenset[NavigationAudience]) -> tuple[NavigationItem, ...]:
-    return tuple(place for place in PLACES if place.audience in audiences)
+def list_items(audiences: frozenset[NavigationAudience]) -> tuple[NavigationItem, ...]:
+    return tuple(item for item in ITEMS if item.audience in audiences)
 
 
 # Every page shows them, and to select them there takes a template longer than to write them.
 @cache
-def group_places(audiences: frozenset[NavigationAudience]) -> dict[str, tuple[NavigationItem, ...]]:
-    """List the places of each group, and those of a phone's bar."""
-    places = list_places(audiences)
-    groups = {str(group): tuple(place for place in places if place.group is group) for group in NavigationGroup}
-    return {**groups, "bar": tuple(place for place in places if place.is_in_bar)}
+def group_items(audiences: frozenset[NavigationAudience]) -> dict[str, tuple[NavigationItem, ...]]:
+    """List the items of each group, and those of a phone's bar."""
+    items = list_items(audiences)
+    groups = {str(group): tuple(item for item in items if item.group is group) for group in NavigationGroup}
+    return {**groups, "bar": tuple(item for item in items if item.is_in_bar)}

@@ -46,7 +46,7 @@ class _Entry(Struct, frozen=True, kw_only=True):
     """The names by which it is found, as `fold` writes them."""
     shared: tuple[str, ...]
     """Names of its country and of its time, which others have too."""
-    place: int
+    order: int
     """Where it stands among those that are found equally well."""
     is_extra: bool = False
     """Whether its zone is called after another city, which stands for the country and the time."""
@@ -66,7 +66,7 @@ def find_zones(search: str, locale: Locale, *, now: datetime) -> list[FoundZone]
     if match := OFFSET.fullmatch(wanted):
         found = _with_offset(entries, match, now)
     else:
-        ranked = [(rank, each.place, each) for each in entries if wanted and (rank := _rank(each, wanted)) is not None]
+        ranked = [(rank, each.order, each) for each in entries if wanted and (rank := _rank(each, wanted)) is not None]
         found = [each for _, _, each in sorted(ranked, key=lambda one: one[:2])]
     return [each.shown for each in found[:MAX_FOUND]]
 
@@ -129,7 +129,7 @@ def _with_offset(entries: tuple[_Entry, ...], match: re.Match[str], now: datetim
     sign = 1 if match[1] == "+" else -1
     wanted = sign * timedelta(hours=int(match[2]), minutes=int(match[3] or 0))
     fitting = (each for each in entries if now.astimezone(get_zone(each.shown.zone)).utcoffset() == wanted)
-    return sorted((each for each in fitting if not each.is_extra), key=lambda each: each.place)
+    return sorted((each for each in fitting if not each.is_extra), key=lambda each: each.order)
 
 
 def _rank(entry: _Entry, wanted: str) -> int | None:
@@ -171,7 +171,7 @@ def list_entries(language: Language) -> tuple[_Entry, ...]:
             shown=shown,
             names=tuple({*map(fold, names)}),
             shared=tuple({*map(fold, shared)}),
-            place=index if zone in main or zone == "UTC" else index + len(english),
+            order=index if zone in main or zone == "UTC" else index + len(english),
         )
     extra = (_make_extra(entries[city.zone], city.name_in(language.tag), city.name) for city in list_cities())
     return (*entries.values(), *extra)
@@ -180,7 +180,7 @@ def list_entries(language: Language) -> tuple[_Entry, ...]:
 def _make_extra(entry: _Entry, name: str, english: str) -> _Entry:
     shown = FoundZone(zone=entry.shown.zone, city=name, country=entry.shown.country)
     names = tuple({fold(name), fold(english), fold(shown.label)})
-    return _Entry(shown=shown, names=names, shared=entry.shared, place=entry.place, is_extra=True)
+    return _Entry(shown=shown, names=names, shared=entry.shared, order=entry.order, is_extra=True)
 
 
 @cache
