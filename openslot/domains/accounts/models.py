@@ -99,7 +99,7 @@ class UserSettings(Struct, frozen=True, kw_only=True):
 
 
 class Preferences(Struct, frozen=True, kw_only=True):
-    """How a user wants their own pages to look; None: as the system and the language have it."""
+    """How a user wants their own pages to look; None for what is usual in the system and the language."""
 
     theme: ColorTheme | None
     hour_format: Hours | None
@@ -163,7 +163,7 @@ PRODUCT = Brand(name="Openslot")
 
 
 class ChosenBrand(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is shown in the mail of a user or of an organization's members; None: nothing was chosen."""
+    """What is shown in the mail of a user or of an organization's members; None if nothing was chosen."""
 
     name: str | None = None
     color: str | None = None

@@ -148,7 +148,7 @@ class GroupInputs(Struct, frozen=True, kw_only=True):
 
 
 class TeamInputs(Struct, frozen=True, kw_only=True):
-    """Those of whom the hosts of a team's event type are picked."""
+    """The candidates from whom the hosts of a team's event type are picked."""
 
     rules: TeamRules
     groups: tuple[GroupInputs, ...]
@@ -197,7 +197,7 @@ class ClaimedHost(Struct, frozen=True, kw_only=True):
 
 
 class ChosenHosts(Struct, frozen=True, kw_only=True):
-    """Who was chosen of a group, and of whom."""
+    """The hosts chosen from a group, and the candidates."""
 
     group: HostGroup
     choice: HostChoice
@@ -322,7 +322,7 @@ class HostExplained(Struct, frozen=True, rename="camel"):
 
 
 class GroupExplained(Struct, frozen=True, rename="camel"):
-    """Of whom a team's hosts for a start are picked, and whether enough of them can be chosen."""
+    """The candidates of a group for a start, and whether enough of them can be chosen."""
 
     pick: int
     can_be_chosen: int

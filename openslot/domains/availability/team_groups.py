@@ -181,7 +181,7 @@ def _keep_required(groups: Sequence[HostsWanted]) -> list[HostsWanted]:
 
 
 def _list_needs(groups: Sequence[HostsWanted]) -> dict[frozenset[int], int] | None:
-    """List how many of which hosts must be free, for every choice of groups that share hosts; None: they are many."""
+    """List how many of which hosts must be free, for every choice of groups that share hosts; None if too many."""
     needs: dict[frozenset[int], int] = {}
     for related in _split(groups):
         unions: dict[frozenset[int], int] = {}

@@ -141,7 +141,7 @@ async def _find_hosting(db: Db, query: TeamQuery, question: TimesKey | None) -> 
 
 
 def _ask(query: TeamQuery) -> TimesKey | None:
-    """Return all that bits depend on beside the host; None: something is about to change, and they are not kept."""
+    """Return all that bits depend on beside the host; None if something is changing, so that they are not kept."""
     whole, team = query.whole, query.team
     if team.changing:
         return None

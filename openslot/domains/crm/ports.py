@@ -127,12 +127,12 @@ class CrmVendor(Protocol):
 
     @property
     def account(self) -> CrmField | None:
-        """The account, such as an address; None: `check` finds it."""
+        """The account, such as an address; None if `check` finds it."""
         ...
 
     @property
     def secret(self) -> CrmField | None:
-        """The secret, such as a token; None: we make one with `make_secret`, and show it once."""
+        """The secret, such as a token; None if we make one with `make_secret`, and show it once."""
         ...
 
     def make_secret(self) -> str: ...

@@ -49,7 +49,7 @@ _BEGINS = re.compile(rf"\b(?:{'|'.join(CHANGE_WORDS)})")
 
 
 def find_wish(body: str, *, has_files: bool = False) -> Wish | None:
-    """Tell whether a message wants a meeting cancelled or rescheduled; None: it is for the host to read.
+    """Tell whether a message wants a meeting cancelled or rescheduled; None if it is for the host to read.
 
     Only C alone cancels. Everything else that may mean it is answered with a link.
     """

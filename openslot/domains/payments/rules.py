@@ -77,7 +77,7 @@ class Release(Struct, frozen=True):
 
 
 class Keep(Struct, frozen=True):
-    """Read the provider again at that time; None: when it tells that something has happened."""
+    """Read the provider again at that time; None if only when it tells that something has happened."""
 
     until: datetime | None
 
@@ -258,7 +258,7 @@ def is_refunded_when_cancelled(payment: StoredPayment, booking: Booking) -> bool
 
 
 def refund_until(payment: StoredPayment, starts_at: datetime) -> datetime | None:
-    """Return until when an invitee who cancels gets everything back; None: never, or without a limit."""
+    """Return until when an invitee who cancels gets everything back; None if never, or without a limit."""
     _, _, hours = payment.refund_policy.partition("until:")
     if not hours:
         return None

@@ -12,7 +12,7 @@ from openslot.domains.payments.models import CheckoutStatus, Mode
 
 
 class SubscriptionStatus(StrEnum):
-    """As the provider has it; how each counts is decided in `subscription_rules.py`."""
+    """The provider's status; how each counts is decided in `subscription_rules.py`."""
 
     INCOMPLETE = "incomplete"
     INCOMPLETE_EXPIRED = "incomplete_expired"

@@ -242,7 +242,7 @@ async def list_hosts(db: Db, *, now: datetime, limit: int) -> list[tuple[UUID, i
 
 
 async def begin_visit(db: Db, host_id: UUID, *, now: datetime) -> WaitPosition | None:
-    """Note that the job looks at a host, and return where it stopped the last time; None: begin with the first."""
+    """Note that the job looks at a host, and return where it stopped the last time; None to begin with the first."""
     row = await db.fetchrow(BEGIN_VISIT, host_id, now)
     return WaitPosition(row["created_at"], row["entry_id"]) if row and row["entry_id"] else None
 

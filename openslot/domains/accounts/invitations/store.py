@@ -100,7 +100,7 @@ async def find_sent(
 
 
 async def set_refused(db: Db, organization_id: UUID, user_id: UUID, limit: InvitationLimit | None) -> None:
-    """Write which limit has kept a member's invitation from being sent; None: it was sent."""
+    """Write which limit has kept a member's invitation from being sent; None if it was sent."""
     statement = """update member_profiles p set invitation_refused = $3 from memberships m
         where m.organization_id = $1 and m.user_id = $2 and p.member_id = m.id
           and p.invitation_refused is distinct from $3"""

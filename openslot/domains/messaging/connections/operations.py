@@ -165,7 +165,7 @@ async def disconnect(work: Work, owner: NumberOwner | None, connection_id: UUID)
 async def choose_default_host(
     work: Work, organization: Organization, connection_id: UUID, host_id: UUID | None
 ) -> MessagingConnection:
-    """Choose which member gets messages of strangers; None: an owner."""
+    """Choose which member gets messages of strangers; None for an owner."""
     await store.lock_owner(work.db, organization.id)
     connection = await get_connection(work, organization, connection_id)
     if host_id and await find_role(work.db, organization.id, host_id) is None:
@@ -191,7 +191,7 @@ async def allow_cancelling(
 async def set_template(
     work: Work, owner: NumberOwner, connection_id: UUID, template: str | None
 ) -> MessagingConnection:
-    """Choose the template by which people are reminded on WhatsApp; None: only those who have written just before."""
+    """Choose the template for reminders on WhatsApp; without one, only people who have just written are reminded."""
     await store.lock_owner(work.db, owner.id)
     connection = await get_connection(work, owner, connection_id)
     if template:

@@ -293,7 +293,7 @@ async def count_served(
 
 
 async def join(db: Db, group_id: UUID, joined: Mapping[UUID, datetime | None]) -> None:
-    """Write since when members are chosen from; None: they are not now."""
+    """Write since when members are chosen from; None if they are not now."""
     await db.execute(JOIN, group_id, list(joined), list(joined.values()))
 
 

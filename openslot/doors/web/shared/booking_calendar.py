@@ -49,7 +49,7 @@ def format_now(zone: str, formats: str, hours: Hours, *, now: datetime) -> str:
 
 
 class Full(Struct, frozen=True, kw_only=True):
-    """What of a month can be waited for: days without a free time, and sessions without a free seat."""
+    """The parts of a month that have a wait list: days without a free time, and sessions without a free seat."""
 
     days: frozenset[date] = frozenset()
     sessions: Mapping[date, Sequence[datetime]] = {}

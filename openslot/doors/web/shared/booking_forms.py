@@ -56,7 +56,7 @@ class BookingForm(Struct, frozen=True, kw_only=True):
 
 
 def read_recurrence(weeks: str, on_conflict: str) -> Recurrence | None:
-    """Read in how many weeks to book; None: once. What is no number is refused as too few."""
+    """Read in how many weeks to book; None if once. What is no number is refused as too few."""
     if weeks in {"", "1"}:
         return None
     return Recurrence(
