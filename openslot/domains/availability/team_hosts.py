@@ -87,9 +87,9 @@ def name_hosts(found: SlotContext, chosen: Sequence[ChosenHosts]) -> tuple[Claim
     return tuple(hosts)
 
 
-def give(found: SlotContext, place: ClaimedHost, to: Candidate) -> ClaimedHost:
+def give(found: SlotContext, leaving: ClaimedHost, to: Candidate) -> ClaimedHost:
     """Give the claim and the role of a host to another one."""
-    return replace(place, user_id=to.user_id, host_no=to.host_no, name=_name_of(found, to.host_no))
+    return replace(leaving, user_id=to.user_id, host_no=to.host_no, name=_name_of(found, to.host_no))
 
 
 def _name_of(found: SlotContext, host_no: int) -> str:

@@ -20,7 +20,7 @@ from openslot.domains.event_types.models import EventType
 from openslot.domains.timeline import operations as timeline
 from openslot.doors.web.dashboard.booking_list import TEAMS
 from openslot.doors.web.dashboard.bookings import list_answers
-from openslot.doors.web.dashboard.calendar_days import DayMaker, ShownDay, clip_day, list_places
+from openslot.doors.web.dashboard.calendar_days import DayMaker, ShownDay, clip_day, list_spans
 from openslot.doors.web.dashboard.calendar_layout import begin_week, pick_hours
 from openslot.doors.web.dashboard.payments import PaymentRow, describe_payments
 from openslot.doors.web.dashboard.rows import Step, describe_step
@@ -181,7 +181,7 @@ async def _show(work: Work, user: User, query: CalendarQuery, template: str) -> 
     few = FEW if query.view is View.MONTH else None
     days = DayMaker(days=query.days, asked=query.on, user=user, now=work.now, month=month, few=few).lay_out(found)
     shown = [day for day in days if day.is_asked] if query.view is View.DAY else days
-    hours = pick_hours(list_places(shown))
+    hours = pick_hours(list_spans(shown))
     return page(
         template,
         user,
@@ -267,5 +267,7 @@ def _tell_elsewhere(booking: Booking, user: User) -> Text | None:
     theirs, at = booking.invitee_zone, booking.starts_at
     if not words.is_elsewhere(theirs, user.zone, at_time=at):
         return None
-    place = words.elsewhere(theirs, user.zone, at_time=at)
-    return Text("%(hours)s for the invitee (%(place)s)", hours=words.hours(at, booking.ends_at, theirs), place=place)
+    zone_name = words.elsewhere(theirs, user.zone, at_time=at)
+    return Text(
+        "%(hours)s for the invitee (%(place)s)", hours=words.hours(at, booking.ends_at, theirs), place=zone_name
+    )

@@ -12,9 +12,9 @@ from openslot.domains.availability.models import Days
 from openslot.domains.bookings.models import CalendarMeeting, HostCalendar
 from openslot.domains.event_types.models import LocationKind
 from openslot.doors.web.dashboard import calendar_layout as layout
-from openslot.doors.web.dashboard.calendar_layout import DayPlace
+from openslot.doors.web.dashboard.calendar_layout import DaySpan
 from openslot.doors.web.shared import words
-from openslot.doors.web.shared.days import place
+from openslot.doors.web.shared.days import name_location
 from openslot.doors.web.shared.list_queries import link
 from openslot.doors.web.shared.words import Weekday
 from openslot.platform.core.times import Offsets, date_of, day_number, floor_second, get_offsets, get_zone
@@ -22,7 +22,7 @@ from openslot.platform.i18n import Text
 
 ICONS = {LocationKind.VIDEO_LINK: "video", LocationKind.PHONE: "phone", LocationKind.IN_PERSON: "pin"}
 Spans = Iterable[tuple[int, int, str]]
-Labelled = tuple[DayPlace, str]
+Labelled = tuple[DaySpan, str]
 
 
 class CalendarBlock(Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class CalendarBlock(Struct, frozen=True, kw_only=True):
     starts: object
     hours: Text
     event_type_id: UUID
-    at: DayPlace
+    at: DaySpan
     lane: layout.Lane
     is_over: bool
     is_missed: bool
@@ -65,14 +65,14 @@ class ShownDay(Struct, frozen=True, kw_only=True):
     is_asked: bool
     is_outside: bool
     """Whether it belongs to another month than the one that is shown."""
-    free: Sequence[DayPlace]
+    free: Sequence[DaySpan]
     away: Sequence[Labelled]
     busy: Sequence[Labelled]
     booked: Sequence[CalendarMeeting]
     """All meetings of the day."""
     meetings: Sequence[CalendarBlock]
     """The meetings that are shown."""
-    now: DayPlace | None
+    now: DaySpan | None
     lasts: Text | None
     """How long it is, if clocks change on it."""
 
@@ -106,7 +106,7 @@ class DayMaker(Struct, frozen=True, kw_only=True):
         away = _by_day(offsets, numbers, layout.join_named((each.start, each.end, each.name) for each in found.away))
         busy = _by_day(offsets, numbers, layout.join_named((each.start, each.end, each.name) for each in found.busy))
         booked = _list_booked(offsets, numbers, found.meetings)
-        today, moment = layout.place_now(offsets, floor_second(self.now))
+        today, moment = layout.find_now(offsets, floor_second(self.now))
         return [
             ShownDay(
                 on=on,
@@ -128,12 +128,12 @@ class DayMaker(Struct, frozen=True, kw_only=True):
             for on in (date_of(day),)
         ]
 
-    def _put_side_by_side(self, placed: Sequence[tuple[DayPlace, CalendarMeeting]]) -> list[CalendarBlock]:
+    def _put_side_by_side(self, placed: Sequence[tuple[DaySpan, CalendarMeeting]]) -> list[CalendarBlock]:
         shown = placed[: self.few]
         lanes = layout.assign_lanes([where for where, _ in shown])
         return [self._show(meeting, at, lane) for (at, meeting), lane in zip(shown, lanes, strict=True)]
 
-    def _show(self, meeting: CalendarMeeting, at: DayPlace, lane: layout.Lane) -> CalendarBlock:
+    def _show(self, meeting: CalendarMeeting, at: DaySpan, lane: layout.Lane) -> CalendarBlock:
         zone, is_over = self.user.zone, meeting.ends_at <= self.now
         return CalendarBlock(
             id=meeting.id,
@@ -141,7 +141,7 @@ class DayMaker(Struct, frozen=True, kw_only=True):
             name=meeting.invitee_name,
             others=meeting.people - 1,
             what=" · ".join(filter(None, (meeting.event_type_name, meeting.team_name, *meeting.colleagues))),
-            where=place(meeting.location),
+            where=name_location(meeting.location),
             icon=ICONS.get(meeting.location.kind),
             starts=meeting.starts_at.astimezone(get_zone(zone)).time(),
             hours=words.hours(meeting.starts_at, meeting.ends_at, zone),
@@ -163,7 +163,7 @@ class DayMaker(Struct, frozen=True, kw_only=True):
         return link("/bookings", {"view": view, "type": meeting.event_type_slug, "from": on, "to": on})
 
 
-def list_places(days: Iterable[ShownDay]) -> Iterator[DayPlace]:
+def list_spans(days: Iterable[ShownDay]) -> Iterator[DaySpan]:
     """List where something may happen or does; being away or busy needs no room of its own."""
     for day in days:
         yield from day.free
@@ -186,19 +186,19 @@ def _clip(labelled: Iterable[Labelled], hours: range) -> Iterator[Labelled]:
 def _by_day(offsets: Offsets, days: range, spans: Spans) -> dict[int, list[Labelled]]:
     by_day: dict[int, list[Labelled]] = {}
     for start, end, label in spans:
-        for day, where in layout.place_by_day(offsets, days, start, end):
+        for day, where in layout.spans_by_day(offsets, days, start, end):
             by_day.setdefault(day, []).append((where, label))
     return by_day
 
 
 def _list_booked(
     offsets: Offsets, days: range, meetings: Iterable[CalendarMeeting]
-) -> dict[int, list[tuple[DayPlace, CalendarMeeting]]]:
+) -> dict[int, list[tuple[DaySpan, CalendarMeeting]]]:
     """Put meetings into their days, each day in order."""
-    by_day: dict[int, list[tuple[DayPlace, CalendarMeeting]]] = {}
+    by_day: dict[int, list[tuple[DaySpan, CalendarMeeting]]] = {}
     for meeting in meetings:
         start, end = floor_second(meeting.starts_at), floor_second(meeting.ends_at)
-        for day, where in layout.place_by_day(offsets, days, start, end):
+        for day, where in layout.spans_by_day(offsets, days, start, end):
             by_day.setdefault(day, []).append((where, meeting))
     for placed in by_day.values():
         placed.sort(key=lambda one: one[0])
