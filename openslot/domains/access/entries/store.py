@@ -38,9 +38,9 @@ def _write_statement(kind: CredentialKind) -> str:
     columns, owner = OWNERS[kind]
     return f"""
 with matches as materialized (
-    select a.no, a.wanted, found.*,
+    select a.ordinal, a.wanted, found.*,
            coalesce(cardinality(f.live), 0) as failed, f.live[1] + {WINDOW} as open_at
-    from unnest($1::bytea[], $2::text[], $3::int[]) with ordinality as a (hash, failures, wanted, no)
+    from unnest($1::bytea[], $2::text[], $3::int[]) with ordinality as a (hash, failures, wanted, ordinal)
     left join lateral (
         select {live("r.stamps", NOW)} as live from rate_log r where r.bucket = a.failures offset 0
     ) f on true
@@ -78,5 +78,5 @@ async def look_up(
     wanted = Counter(lookups)
     hashes, failures = zip(*wanted, strict=True)
     rows = await db.fetch(STATEMENTS[kind], hashes, failures, list(wanted.values()), failed_limit, limit, now)
-    by_no = {row["no"]: row for row in rows}
-    return {lookup: by_no[no] for no, lookup in enumerate(wanted, 1)}
+    by_ordinal = {row["ordinal"]: row for row in rows}
+    return {lookup: by_ordinal[ordinal] for ordinal, lookup in enumerate(wanted, 1)}
