@@ -102,7 +102,9 @@ async def open_runtime_at(here: Stage) -> AsyncIterator[Runtime]:
 
 async def _make_owner(runtime: Runtime, number: int, port: int) -> User:
     async with runtime.transaction(OPERATOR) as work:
-        owner = await people.welcome(work, UserWanted(email=f"o{number}@bench.example", name="Owner", plan=Plan.PRO))
+        owner = await people.welcome_user(
+            work, UserWanted(email=f"o{number}@bench.example", name="Owner", plan=Plan.PRO)
+        )
         await webhooks.add_endpoint(work, owner, EndpointWanted(url=f"http://127.0.0.1:{port}/hook"))
     return owner
 

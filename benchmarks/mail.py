@@ -135,7 +135,7 @@ async def _book(runtime: Runtime, backlog: Backlog) -> None:
 
 async def _add_host(runtime: Runtime, number: int) -> User:
     async with runtime.transaction(OPERATOR) as work:
-        return await people.welcome(work, UserWanted(email=f"h{number}@bench.example", name=f"Host {number}"))
+        return await people.welcome_user(work, UserWanted(email=f"h{number}@bench.example", name=f"Host {number}"))
 
 
 def _starts() -> Iterator[datetime]:

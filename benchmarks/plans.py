@@ -109,15 +109,15 @@ def _list_reads(large: UUID, small: UUID, now: datetime) -> dict[str, Read]:
         "agents' calls of a rare tool that went well": lambda db: _list_calls(db, status="ok", tool="disable_user"),
         "what agents did, 30 days": lambda db: audit_store.list_activity(db, since=month, agent=None),
         "what one agent did, 30 days": lambda db: audit_store.list_activity(db, since=month, agent="support"),
-        "all bookings": lambda db: agenda_store.list_bookings(db, None, status=None, span=Span(), **PAGE),
-        "all bookings, one status": lambda db: agenda_store.list_bookings(
+        "all bookings": lambda db: agenda_store.list_booking_entries(db, None, status=None, span=Span(), **PAGE),
+        "all bookings, one status": lambda db: agenda_store.list_booking_entries(
             db, None, status=CONFIRMED, span=Span(), **PAGE
         ),
-        "all bookings, one day": lambda db: agenda_store.list_bookings(db, None, status=None, span=day, **PAGE),
-        "all bookings, one day and status": lambda db: agenda_store.list_bookings(
+        "all bookings, one day": lambda db: agenda_store.list_booking_entries(db, None, status=None, span=day, **PAGE),
+        "all bookings, one day and status": lambda db: agenda_store.list_booking_entries(
             db, None, status=CONFIRMED, span=day, **PAGE
         ),
-        "all bookings, ten years": lambda db: agenda_store.list_bookings(
+        "all bookings, ten years": lambda db: agenda_store.list_booking_entries(
             db, None, status=None, span=Span(now - timedelta(days=3650), now), **PAGE
         ),
         "all contacts": lambda db: store.list_all_contacts(db, search="", **PAGE),
@@ -140,7 +140,7 @@ async def _list_calls(db: Db, **wanted: Any) -> object:
 
 
 async def _list_agenda(db: Db, host_id: UUID, now: datetime, **wanted: Any) -> object:
-    return await agenda_store.list_page(db, host_id, AgendaFilter(**wanted), now=now, **PAGE)
+    return await agenda_store.list_agenda_page(db, host_id, AgendaFilter(**wanted), now=now, **PAGE)
 
 
 async def _list_contacts(db: Db, host_id: UUID, now: datetime, *, search: str) -> object:

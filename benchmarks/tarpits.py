@@ -62,7 +62,7 @@ async def _wait_for_worker(runtime: Runtime) -> None:
 
 async def _add_owner(runtime: Runtime, name: str, ports: list[int]) -> User:
     async with runtime.transaction(OPERATOR) as work:
-        owner = await people.welcome(work, UserWanted(email=f"{name}@bench.example", name=name, plan=Plan.PRO))
+        owner = await people.welcome_user(work, UserWanted(email=f"{name}@bench.example", name=name, plan=Plan.PRO))
         for number, port in enumerate(ports):
             await webhooks.add_endpoint(work, owner, EndpointWanted(url=f"http://127.0.0.1:{port}/{number}"))
     return owner

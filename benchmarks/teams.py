@@ -108,16 +108,18 @@ async def _make_event_types(work: Work, hosts: list[User]) -> dict[str, UUID]:
     """Add an event type that one host has, and three of a team of all, of which some or all hosts are picked."""
     organization = await organizations.add_organization(work, name="Bench", slug="bench", plan=Plan.BUSINESS)
     for each in hosts:
-        await members.add_member(work, organization, each, role=Role.OWNER if each is hosts[0] else Role.MEMBER)
+        await members.add_organization_member(
+            work, organization, each, role=Role.OWNER if each is hosts[0] else Role.MEMBER
+        )
     everybody = await teams.add_team(work, organization, name="Everybody", zone=ZONE)
-    await teams.add_members(work, everybody, [each.id for each in hosts])
+    await teams.add_team_members(work, everybody, [each.id for each in hosts])
     # Whose own event type is booked is not among the last ones.
     ten = await teams.add_team(work, organization, name="Ten", zone=ZONE)
-    await teams.add_members(work, ten, [each.id for each in hosts[-BOOKED:]])
+    await teams.add_team_members(work, ten, [each.id for each in hosts[-BOOKED:]])
     schedule, *_ = await schedules.list_schedules(work, hosts[0])
     made = {}
     for slug, count in (("one", 1), ("small", SMALL), ("large", HOSTS), ("booked", BOOKED)):
-        wanted = event_types.draft(work, schedule, name=slug, slug=slug, duration_minutes=30)
+        wanted = event_types.draft_event_type(work, schedule, name=slug, slug=slug, duration_minutes=30)
         wanted = replace(wanted, slot_interval_minutes=15)
         if count == 1:
             made[slug] = (await event_types.add_event_type(work, schedule, wanted)).id
@@ -154,7 +156,7 @@ def _print_row(name: str, took: Took, *, beside: Took | None = None, aim: float 
 
 
 async def _list(runtime: Runtime, which: ByPage | ByTeamPage, first: date, *, days: int) -> SlotContext:
-    found, slots, zone = await availability.list_open(
+    found, slots, zone = await availability.list_open_slots(
         runtime.work(PUBLIC),
         which,
         timezone=ZONE,
@@ -222,7 +224,7 @@ def _wish(slug: str, start: int) -> dict[str, str]:
 async def _list_starts(runtime: Runtime, event_type_id: UUID, first: date) -> list[int]:
     """List open starts, each an hour after the last or more."""
     work, last = runtime.work(PUBLIC), first + timedelta(days=61)
-    _, slots, _ = await availability.list_open(
+    _, slots, _ = await availability.list_open_slots(
         work, ById(event_type_id), timezone=ZONE, first=first + timedelta(days=1), last=last
     )
     chosen: list[int] = []

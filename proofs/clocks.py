@@ -141,7 +141,7 @@ async def _wait_until_open(set_up: Scene, at: Machine, start: datetime) -> None:
     async with asyncio.timeout(60):
         while True:
             work = at.runtime.work(OPERATOR)
-            _, slots, _ = await availability.list_open(work, which, timezone="UTC", first=on, last=on)
+            _, slots, _ = await availability.list_open_slots(work, which, timezone="UTC", first=on, last=on)
             if int(start.timestamp()) in slots.starts:
                 return
             await asyncio.sleep(0.2)
@@ -201,7 +201,7 @@ async def _book_around_holds(
     for number, by in enumerate(steps):
         set_.clock.step = by
         async with other.runtime.transaction(PUBLIC) as work:
-            held = await claims.hold(work, event_type, starts[number], holder=f"198.51.100.{number}")
+            held = await claims.hold_slot(work, event_type, starts[number], holder=f"198.51.100.{number}")
         winners = 0
         for runtime, hold_id in ((set_.runtime, None), (other.runtime, held.id)):
             invitee = Invitee(name="Gus", email=f"gus{number}@okafor.example", zone="UTC")

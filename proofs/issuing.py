@@ -9,7 +9,7 @@ import httpx2
 
 from openslot.domains.access import operations as access
 from openslot.domains.access.passwords import hash_password
-from openslot.domains.accounts.invitations.operations import invite
+from openslot.domains.accounts.invitations.operations import make_invitation
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.plans import Plan
@@ -52,15 +52,17 @@ async def issue_all(set_up: Scene, *, hook: str) -> tuple[dict[str, str], User]:
     app = await turn_on(runtime, guarded)
     issued = await issue(runtime, user)
     async with runtime.transaction(OPERATOR) as work:
-        await access.set_password(work, user, await hash_password(password))
+        await access.give_password(work, user, await hash_password(password))
         organization = await add_organization(work, name="Studio", slug="studio", plan=Plan.BUSINESS)
-        await invite(work, organization, guarded)
+        await make_invitation(work, organization, guarded)
         endpoint, secret = await webhooks.add_endpoint(work, user, EndpointWanted(url=hook))
-        _, rotated = await webhooks.rotate_secret(work, EndpointRef(endpoint.id))
+        _, rotated = await webhooks.rotate_endpoint_secret(work, EndpointRef(endpoint.id))
         schedule, *_ = await schedules.list_schedules(work, user)
-        draft = event_types.draft(work, schedule, name="Hidden", slug="hidden", duration_minutes=10)
-        hidden = await event_types.make_private(work, await event_types.add_event_type(work, schedule, draft))
-        _, link = await links.create_link(work, user, hidden.id, uses=2)
+        draft = event_types.draft_event_type(work, schedule, name="Hidden", slug="hidden", duration_minutes=10)
+        hidden = await event_types.make_event_type_private(
+            work, await event_types.add_event_type(work, schedule, draft)
+        )
+        _, link = await links.create_booking_link(work, user, hidden.id, uses=2)
         feed = await booking_events.renew_feed(work, user)
         private = await get_private_token(work, hidden)
     more = {

@@ -168,7 +168,7 @@ async def _serve_peers(place: Path, stack: AsyncExitStack) -> tuple[ScriptedServ
 async def _connect(runtime: Runtime, user: User, *, calendar: str, hook_port: int) -> None:
     """Connect the host with a calendar, a CRM and a webhook."""
     found = CalDavWanted(address=calendar, username=USER, password=PASSWORD)
-    await calendars.connect(runtime.work(OPERATOR), user, found)
+    await calendars.connect_calendar(runtime.work(OPERATOR), user, found)
     await crm.connect(runtime.work(OPERATOR), user, CrmWanted(vendor="hubspot", secret=TOKEN))
     async with runtime.transaction(OPERATOR) as work:
         await webhooks.add_endpoint(work, user, EndpointWanted(url=f"http://127.0.0.1:{hook_port}/hook"))
@@ -179,10 +179,10 @@ async def welcome(runtime: Runtime, username: str = "ida", *, days: int = 60) ->
     email = f"{username}@lindqvist.example"
     wanted = UserWanted(email=email, name=f"{username.title()} Lindqvist", username=username, plan=Plan.PRO)
     async with runtime.transaction(OPERATOR) as work:
-        user = await people.welcome(work, wanted)
+        user = await people.welcome_user(work, wanted)
         key, _ = await access.create_api_key(work, user, name="proof")
         schedule, *_ = await schedules.list_schedules(work, user)
-        draft = event_types.draft(work, schedule, name="Short", slug="short", duration_minutes=10)
+        draft = event_types.draft_event_type(work, schedule, name="Short", slug="short", duration_minutes=10)
         await event_types.add_event_type(work, schedule, replace(draft, booking_window=RollingWindow(days)))
     return user, key
 

@@ -196,14 +196,14 @@ async def _export(set_up: Scene) -> str:
     """Ask for everything that is kept about the host, and read all files of it."""
     runtime, user = set_up.runtime, set_up.user
     async with runtime.transaction(OPERATOR) as work:
-        export_id = await exports.request_export(work, user)
+        export_id = await exports.request_data_export(work, user)
     async with asyncio.timeout(WITHIN):
         while True:
             with suppress(ExportNotFound):
                 export = await exports.get_ready_export(runtime.work(OPERATOR), user, export_id)
                 break
             await asyncio.sleep(0.2)
-    body = b"".join([piece async for piece in exports.read_file(runtime.work(OPERATOR), export)])
+    body = b"".join([piece async for piece in exports.read_export_file(runtime.work(OPERATOR), export)])
     with zipfile.ZipFile(io.BytesIO(body)) as packed:
         return "".join(packed.read(name).decode() for name in packed.namelist())
 

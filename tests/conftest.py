@@ -213,7 +213,7 @@ async def user(runtime: Runtime, password_hash: str) -> User:
     """A host with the Pro plan."""
     async with runtime.transaction(OPERATOR) as work:
         wanted = UserWanted(email="mara@lindqvist.example", name="Mara Lindqvist", username="mara", plan=Plan.PRO)
-        return await people.welcome(work, wanted, password_hash=password_hash)
+        return await people.welcome_user(work, wanted, password_hash=password_hash)
 
 
 @pytest.fixture
@@ -223,7 +223,7 @@ async def admin(runtime: Runtime, password_hash: str) -> User:
         wanted = UserWanted(
             email="admin@openslot.example", name="Ada Admin", username="ada", plan=Plan.BUSINESS, is_admin=True
         )
-        return await people.welcome(work, wanted, password_hash=password_hash)
+        return await people.welcome_user(work, wanted, password_hash=password_hash)
 
 
 @pytest.fixture

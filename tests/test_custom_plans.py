@@ -82,8 +82,8 @@ READS: dict[str, Read] = {
 # Statements that contain only the filters that are given: each combination keeps a plan of its own.
 WRITTEN_FOR_THEIR_FILTERS: dict[str, Read] = {
     "contacts": lambda db: contact_store.list_entries(db, ANY, search="ana", sort=ContactSort.NAME, now=NOW, **PAGE),
-    "agenda": lambda db: agenda_store.list_page(db, ANY, AgendaFilter(search="x"), now=NOW, **PAGE),
-    "all bookings": lambda db: agenda_store.list_bookings(db, None, status=None, span=Span(), **PAGE),
+    "agenda": lambda db: agenda_store.list_agenda_page(db, ANY, AgendaFilter(search="x"), now=NOW, **PAGE),
+    "all bookings": lambda db: agenda_store.list_booking_entries(db, None, status=None, span=Span(), **PAGE),
     "figures of a host": lambda db: host_store.read_figures(
         db, ANY, HostPeriod(first=DAY, last=DAY), zone="UTC", event_type_id=None
     ),

@@ -8,9 +8,9 @@ import typer
 from openslot.cli.command import Limit, command, group
 from openslot.cli.output import Answer, TableRows, pick
 from openslot.doors.agents import operations
-from openslot.doors.agents.approvals import operations as approvals
+from openslot.doors.agents.approvals.operations import list_pending_approvals
 from openslot.doors.agents.calls import decide
-from openslot.doors.agents.emails import operations as emails
+from openslot.doors.agents.emails.operations import list_agent_emails
 from openslot.doors.agents.models import AgentSetup, Level
 from openslot.doors.agents.roster import ROSTER
 from openslot.doors.agents.rules import PERSON
@@ -77,7 +77,7 @@ async def list_emails(
     limit: Limit = 50,
 ) -> Answer:
     """List the emails that agents have sent, newest first."""
-    found = await emails.list_emails(work, agent=agent, limit=limit)
+    found = await list_agent_emails(work, agent=agent, limit=limit)
     rows = [(each.at, each.agent, each.category, each.recipient, each.subject, each.status) for each in found]
     names = "id at agent category subject message_id status error opt_out_checked cost_micros audit_id"
     shown = [pick(each, names, to=each.recipient) for each in found]
@@ -92,7 +92,7 @@ async def list_approvals(work: Work) -> Answer:
     "Texts read" says whether the agent has read texts of hosts, invitees or others since a person last approved a call
     of it: such texts may contain instructions.
     """
-    found = await approvals.list_pending(work)
+    found = await list_pending_approvals(work)
     rows = [
         (
             *(each.id, each.requester, each.tool, msgspec.json.encode(each.arguments).decode()),

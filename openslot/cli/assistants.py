@@ -6,7 +6,7 @@ import typer
 
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.operations import get_user_by_email
 from openslot.doors.oauth import operations
 from openslot.doors.oauth.clients import list_clients
 from openslot.platform.core.ids import parse_id
@@ -20,7 +20,7 @@ OfUser = Annotated[str, typer.Option("--user", help="User's email address")]
 @command(app, "list")
 async def list_assistants(work: Work, user: OfUser) -> Answer:
     """List the assistants that a user has connected, newest first."""
-    found = await operations.list_assistants(work, await accounts.get_user_by_email(work, user))
+    found = await operations.list_assistants(work, await get_user_by_email(work, user))
     rows = [(str(each.id), each.client_name, each.site, " ".join(each.scopes), each.last_used_at) for each in found]
     table = TableRows(("Id", "Name", "Site", "Scopes", "Last used"), rows, "No assistants are connected.")
     names = "id client_id client_name site scopes created_at ends_at last_used_at"
@@ -32,8 +32,8 @@ async def disconnect(
     work: Work, assistant_id: Annotated[str, typer.Argument(help="Id, from `assistant list`")], user: OfUser
 ) -> Answer:
     """Disconnect an assistant of a user. It is refused from its next request on."""
-    owner = await accounts.get_user_by_email(work, user)
-    await operations.disconnect(work, owner, parse_id(assistant_id), by="operator")
+    owner = await get_user_by_email(work, user)
+    await operations.end_assistant_grant(work, owner, parse_id(assistant_id), by="operator")
     return Answer({"disconnected": assistant_id}, "The assistant was disconnected.")
 
 

@@ -7,7 +7,7 @@ from rich.progress import Progress
 
 from openslot.cli.command import Limit, PageNumber, command, group
 from openslot.cli.output import Answer, TableRows, console
-from openslot.doors.agents.audit.operations import Verified, list_calls, verify
+from openslot.doors.agents.audit.operations import Verified, list_audited_calls, verify
 from openslot.doors.agents.models import AuditFilter
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.work import Runtime, Work
@@ -27,7 +27,7 @@ async def list_records(
 ) -> Answer:
     """List agents' calls, newest first."""
     wanted = AuditFilter(agent=agent, tool=tool, status=status)
-    found = await list_calls(work, wanted, page=page, limit=limit)
+    found = await list_audited_calls(work, wanted, page=page, limit=limit)
     rows = [(r.at, r.agent, r.tool, r.tier, r.status, r.error_code, r.latency_ms, r.target_id) for r in found]
     columns = ("Time", "Agent", "Tool", "Tier", "Status", "Error", "ms", "Target")
     return Answer({"records": found}, TableRows(columns, rows, "No calls."))

@@ -6,10 +6,10 @@ import typer
 
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import ChosenBrand, Organization, User
+from openslot.domains.accounts.operations import get_user_by_email
 from openslot.domains.accounts.organizations.operations import get_organization
-from openslot.domains.accounts.profiles import operations as profiles
+from openslot.domains.accounts.profiles.operations import choose_brand, get_brand
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.work import Work
 
@@ -22,7 +22,7 @@ OfOrganization = Annotated[str | None, typer.Option("--organization", help="An o
 @command(app, "show")
 async def show_brand(work: Work, user: OfUser = None, organization: OfOrganization = None) -> Answer:
     """Show the name, color and logo on emails."""
-    return _answer(await profiles.get_brand(work, await _get_owner(work, user, organization)))
+    return _answer(await get_brand(work, await _get_owner(work, user, organization)))
 
 
 @command(app, "set")
@@ -37,20 +37,20 @@ async def set_brand(
 ) -> Answer:
     """Change the name, color and logo on emails. Omitted fields stay unchanged."""
     owner = await _get_owner(work, user, organization)
-    before = await profiles.get_brand(work, owner)
+    before = await get_brand(work, owner)
     changed = ChosenBrand(
         name=before.name if name is None else name,
         color=before.color if color is None else color,
         logo_url=before.logo_url if logo is None else logo,
     )
-    return _answer(await profiles.set_brand(work, owner, changed))
+    return _answer(await choose_brand(work, owner, changed))
 
 
 async def _get_owner(work: Work, user: str | None, organization: str | None) -> User | Organization:
     if (user is None) == (organization is None):
         raise Invalid("Specify --user or --organization")
     if user is not None:
-        return await accounts.get_user_by_email(work, user)
+        return await get_user_by_email(work, user)
     return await get_organization(work, organization or "")
 
 

@@ -10,17 +10,22 @@ from msgspec.structs import replace
 
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.operations import get_user_by_email
 from openslot.domains.calendars import booking_events, channels
-from openslot.domains.calendars import host_changes as missing_events
-from openslot.domains.calendars import operations as calendars
-from openslot.domains.calendars.host_changes import Decision
+from openslot.domains.calendars.host_changes import Decision, decide_missing_events, list_missing_events
 from openslot.domains.calendars.models import (
     CalDavWanted,
     CalendarConnection,
     ConnectionChanges,
     ConnectionRef,
     IcsWanted,
+)
+from openslot.domains.calendars.operations import (
+    change_calendar_connection,
+    connect_calendar,
+    get_calendar_connection,
+    list_calendar_connections,
+    make_connections_due,
 )
 from openslot.domains.calendars.rules import LEASE
 from openslot.domains.calendars.sync import sync_and_wait
@@ -43,7 +48,7 @@ AnyoneIfNone = Annotated[str | None, typer.Option("--user", help="Only this user
 
 
 @command(app, "connect")
-async def connect_calendar(
+async def connect_account(
     runtime: Runtime,
     *,
     user: Whose,
@@ -57,17 +62,17 @@ async def connect_calendar(
     """Connect a calendar, and wait until it was read for the first time."""
     wanted = _read_wanted(caldav, username, ics, password_stdin=password_stdin)
     work = runtime.work(OPERATOR)
-    connection = await calendars.connect(work, await accounts.get_user_by_email(work, user), wanted)
+    connection = await connect_calendar(work, await get_user_by_email(work, user), wanted)
     was_read = await sync_and_wait(runtime, connection.id, since=connection.created_at, patience=PATIENCE)
-    found = await calendars.get_connection(work, ConnectionRef(connection.id))
+    found = await get_calendar_connection(work, ConnectionRef(connection.id))
     return _answer(found, unread=[] if was_read else [found])
 
 
 @command(app, "list")
 async def list_connections(work: Work, user: AnyoneIfNone = None) -> Answer:
     """List connections with their calendars and when each was last read."""
-    owner = await accounts.get_user_by_email(work, user) if user else None
-    return _answer_all(await calendars.list_connections(work, owner))
+    owner = await get_user_by_email(work, user) if user else None
+    return _answer_all(await list_calendar_connections(work, owner))
 
 
 @command(app, "set")
@@ -97,20 +102,20 @@ async def set_connection(
         raise Invalid("Specify --busy or --none-busy")
     chosen = tuple(busy) if busy else () if none_busy else None
     changes = ConnectionChanges(busy=chosen, write_to=write_to, when_unreadable=when_unreadable, invites=invites)
-    return _answer(await calendars.change_connection(work, ConnectionRef(parse_id(connection_id)), changes))
+    return _answer(await change_calendar_connection(work, ConnectionRef(parse_id(connection_id)), changes))
 
 
 @command(app, "sync")
 async def sync_connections(runtime: Runtime, user: AnyoneIfNone = None) -> Answer:
     """Read connections now, and wait until it is done."""
     work = runtime.work(OPERATOR)
-    owner = await accounts.get_user_by_email(work, user) if user else None
-    unread = await _read_all(runtime, await calendars.make_due(work, owner), since=work.now)
-    return _answer_all(await calendars.list_connections(work, owner), unread=unread)
+    owner = await get_user_by_email(work, user) if user else None
+    unread = await _read_all(runtime, await make_connections_due(work, owner), since=work.now)
+    return _answer_all(await list_calendar_connections(work, owner), unread=unread)
 
 
 @command(app, "disconnect")
-async def disconnect_calendar(runtime: Runtime, connection_id: ConnectionId) -> Answer:
+async def disconnect_account(runtime: Runtime, connection_id: ConnectionId) -> Answer:
     """Delete a connection; what was written into its calendars stays there."""
     await channels.disconnect(runtime.work(OPERATOR), ConnectionRef(parse_id(connection_id)))
     return Answer({"disconnected": connection_id}, "The calendar is disconnected.")
@@ -119,7 +124,7 @@ async def disconnect_calendar(runtime: Runtime, connection_id: ConnectionId) -> 
 @command(app, "missing")
 async def list_missing(work: Work, user: Whose) -> Answer:
     """List bookings whose events disappeared from the calendar together, so that nothing was cancelled."""
-    found = await missing_events.list_missing(work, await accounts.get_user_by_email(work, user))
+    found = await list_missing_events(work, await get_user_by_email(work, user))
     rows = [(each.booking_id, each.starts_at, each.invitee_name, each.calendar_name) for each in found]
     names = "booking_id invitee_name missing_since"
     shown = [pick(each, names, calendar=each.calendar_name, start_time=each.starts_at) for each in found]
@@ -140,8 +145,8 @@ async def decide_missing(
 ) -> Answer:
     """Cancel bookings whose events have disappeared, or write the events again."""
     chosen = [parse_id(each) for each in booking] if booking else None
-    host = await accounts.get_user_by_email(work, user)
-    count = await missing_events.decide_missing(work, host, decision, chosen)
+    host = await get_user_by_email(work, user)
+    count = await decide_missing_events(work, host, decision, chosen)
     done = "cancelled" if decision is Decision.CANCEL else "will be written again"
     text = f"{count} booking{'' if count == 1 else 's'} {done}."
     return Answer({"decision": decision, "bookings": count}, text)
@@ -152,7 +157,7 @@ async def renew_feed(
     work: Work, user: Whose, revoke: Annotated[bool, typer.Option("--revoke", help="Revoke the link")] = False
 ) -> Answer:
     """Create a secret link to a user's bookings for calendar programs and print it once; an older one stops working."""
-    owner = await accounts.get_user_by_email(work, user)
+    owner = await get_user_by_email(work, user)
     if revoke:
         await booking_events.revoke_feed(work, owner)
         return Answer({"url": None}, "The link was revoked.")

@@ -8,7 +8,7 @@ import typer
 
 from openslot.cli.command import CommandFunction, command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.operations import get_user_by_email
 from openslot.domains.crm import operations
 from openslot.domains.crm.models import CrmConnection, CrmWanted
 from openslot.domains.crm.ports import CrmVendor
@@ -63,7 +63,7 @@ async def connect_crm(
         account=account if vendor.account is not None else "",
         secret=sys.stdin.readline().strip() if vendor.secret is not None else "",
     )
-    made = await operations.connect(work, await accounts.get_user_by_email(work, user), wanted)
+    made = await operations.connect(work, await get_user_by_email(work, user), wanted)
     lines = [f"Connected {made.connection.label}: {made.connection.id}"]
     if made.new_secret:
         lines += [f"Secret (shown only this once): {made.new_secret}"]
@@ -75,7 +75,7 @@ async def list_crms(
     work: Work, user: Annotated[str | None, typer.Option("--user", help="Only those of this user")] = None
 ) -> Answer:
     """List connected CRMs and how they stand."""
-    owner = await accounts.get_user_by_email(work, user) if user else None
+    owner = await get_user_by_email(work, user) if user else None
     found = await operations.list_connections(work, owner)
     rows = [
         (each.id, each.vendor, each.label, each.standing, say(each.last_error or ""), each.owner_id) for each in found
@@ -88,7 +88,7 @@ async def list_crms(
 async def test_crm(runtime: Runtime, connection_id: CrmId) -> Answer:
     """Ask a CRM whether it can be used; if it can, what waits for it is sent."""
     work = runtime.work(OPERATOR)
-    connection = await operations.get_connection(work, None, parse_id(connection_id))
+    connection = await operations.get_crm_connection(work, None, parse_id(connection_id))
     fault = await operations.check_connection(work, connection)
     if fault is not None:
         raise Invalid(fault)

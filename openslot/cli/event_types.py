@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import User
-from openslot.domains.event_types import operations as event_types
+from openslot.domains.accounts.operations import get_user_by_email
 from openslot.domains.event_types.accounts.operations import list_accounts
 from openslot.domains.event_types.models import Money
+from openslot.domains.event_types.operations import change_event_type, get_event_type_by_slug
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.folding import find_each
 from openslot.platform.core.work import Work
@@ -45,13 +45,13 @@ async def set_price(
     free: Annotated[bool, typer.Option("--free", help="Remove the price")] = False,
 ) -> Answer:
     """Set what invitees pay for an event type, and what they get back when they cancel."""
-    host = await accounts.get_user_by_email(work, user)
-    found = await event_types.get_by_slug(work, host, slug)
+    host = await get_user_by_email(work, user)
+    found = await get_event_type_by_slug(work, host, slug)
     price = _read_price(found.price, amount, currency, is_free=free)
     wanted = replace(found, price=price, refund_policy=refund or found.refund_policy)
     if account is not None:
         wanted = replace(wanted, payment_connection_id=await _find_account(work, host, account))
-    changed = await event_types.change_event_type(work, wanted)
+    changed = await change_event_type(work, wanted)
     shown = {"id": changed.id, "slug": changed.slug, "price": changed.price, "refundPolicy": changed.refund_policy}
     costs = f"costs {price.amount} {price.currency} (in the smallest unit)" if price else "is free"
     return Answer(shown, f"{slug} {costs}. Refund: {changed.refund_policy}.")

@@ -36,7 +36,7 @@ async def explain(
         first = f"{explained.open} of {explained.starts} starts on {explained.on:%A %d %B %Y} are open."
     else:
         schedule = (await operations.explain_on(work, which, work.now.date()))[0].inputs.schedule
-        explained = await operations.explain(work, which, _read_start(when, get_zone(schedule.zone)))
+        explained = await operations.explain_start_time(work, which, _read_start(when, get_zone(schedule.zone)))
         first = "Closed." if explained.reasons else "Open."
     return Answer(explained, "\n".join([first, *map(_line, explained.reasons)]))
 

@@ -6,7 +6,7 @@ import typer
 
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.operations import get_user_by_email
 from openslot.platform.core.work import Work
 from openslot.platform.flags import operations as flags
 from openslot.platform.flags.models import Flag, FlagForUser
@@ -40,14 +40,14 @@ async def reset_for_user(
     work: Work, key: Key, user: Annotated[str, typer.Option("--user", help="By email address")]
 ) -> Answer:
     """Remove a user's own setting, so that the setting for everyone applies."""
-    owner = await accounts.get_user_by_email(work, user)
+    owner = await get_user_by_email(work, user)
     return _answer_for_user(await flags.remove_override(work, key, owner.id), user)
 
 
 async def _switch(work: Work, key: str, user: str | None, *, enabled: bool) -> Answer:
     if user is None:
         return _answer([await flags.toggle_flag(work, key, enabled=enabled)])
-    owner = await accounts.get_user_by_email(work, user)
+    owner = await get_user_by_email(work, user)
     return _answer_for_user(await flags.set_override(work, key, owner.id, enabled=enabled), user)
 
 

@@ -8,9 +8,16 @@ import typer
 
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.domains.access import operations as access
 from openslot.domains.access.models import Credential, CredentialKind
-from openslot.domains.accounts import operations as accounts
+from openslot.domains.access.operations import (
+    create_agent_key,
+    create_api_key,
+    create_scim_token,
+    list_credentials,
+    revoke_credential,
+    rotate_credential,
+)
+from openslot.domains.accounts.operations import get_user_by_email
 from openslot.domains.accounts.organizations.operations import get_organization
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.ids import parse_id
@@ -40,12 +47,12 @@ async def create_key(
     _check_one_owner(user, organization, agent)
     expires_at = work.now + timedelta(days=days) if days else None
     if user is not None:
-        owner = await accounts.get_user_by_email(work, user)
-        return _answer(*await access.create_api_key(work, owner, name=name, expires_at=expires_at))
+        owner = await get_user_by_email(work, user)
+        return _answer(*await create_api_key(work, owner, name=name, expires_at=expires_at))
     if organization is not None:
         found = await get_organization(work, organization)
-        return _answer(*await access.create_scim_token(work, found, name=name, expires_at=expires_at))
-    return _answer(*await access.create_agent_key(work, agent or "", name=name, expires_at=expires_at))
+        return _answer(*await create_scim_token(work, found, name=name, expires_at=expires_at))
+    return _answer(*await create_agent_key(work, agent or "", name=name, expires_at=expires_at))
 
 
 @command(app, "list")
@@ -54,7 +61,7 @@ async def list_keys(
 ) -> Answer:
     """List an owner's keys by their last four characters, newest first."""
     kind, owner = await _find_owner(work, user, organization, agent)
-    found = [(key, key.is_active(now=work.now)) for key in await access.list_credentials(work, kind, owner)]
+    found = [(key, key.is_active(now=work.now)) for key in await list_credentials(work, kind, owner)]
     rows = [(str(c.id), c.name, f"…{c.last_four}", active, c.last_used_at, c.expires_at) for c, active in found]
     columns = ("Id", "Name", "Last four characters", "Active", "Last used", "Expires")
     shown = [{**_shape(credential), "active": active} for credential, active in found]
@@ -77,7 +84,7 @@ async def rotate_key(
     """
     kind, owner = await _find_owner(work, user, organization, agent)
     kept_for = timedelta(hours=hours)
-    return _answer(*await access.rotate_credential(work, kind, owner, parse_id(key_id), kept_for=kept_for))
+    return _answer(*await rotate_credential(work, kind, owner, parse_id(key_id), kept_for=kept_for))
 
 
 @command(app, "revoke")
@@ -86,14 +93,14 @@ async def revoke_key(
 ) -> Answer:
     """Revoke a key. It stops working at once."""
     kind, owner = await _find_owner(work, user, organization, agent)
-    await access.revoke_credential(work, kind, owner, parse_id(key_id))
+    await revoke_credential(work, kind, owner, parse_id(key_id))
     return Answer({"revoked": key_id}, "The key was revoked.")
 
 
 async def _find_owner(work: Work, user: str | None, organization: str | None, agent: str | None) -> KeyOwner:
     _check_one_owner(user, organization, agent)
     if user is not None:
-        return CredentialKind.API_KEY, (await accounts.get_user_by_email(work, user)).id
+        return CredentialKind.API_KEY, (await get_user_by_email(work, user)).id
     if organization is not None:
         return CredentialKind.SCIM_TOKEN, (await get_organization(work, organization)).id
     return CredentialKind.AGENT_KEY, agent or ""

@@ -6,10 +6,15 @@ import typer
 
 from openslot.cli.command import Limit, PageNumber, command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.domains.accounts import operations as accounts
-from openslot.domains.event_types import operations as event_types
-from openslot.domains.event_types.links import operations as links
+from openslot.domains.accounts.operations import get_user_by_email
+from openslot.domains.event_types.links.operations import (
+    create_booking_link,
+    find_link_url,
+    list_booking_links,
+    revoke_booking_link,
+)
 from openslot.domains.event_types.links.rules import read_end
+from openslot.domains.event_types.operations import get_event_type_by_slug
 from openslot.domains.event_types.schemas import show_link
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.ids import parse_id
@@ -41,23 +46,23 @@ async def create_link(
     note: Annotated[str | None, typer.Option(help="A note that only the host reads")] = None,
 ) -> Answer:
     """Create a link for one or several bookings of an event type, a private one too."""
-    host = await accounts.get_user_by_email(work, user)
+    host = await get_user_by_email(work, user)
     until = read_end(ends_at, get_zone(host.zone)) if ends_at else None
     if ends_at and until is None:
         raise Invalid(details={"endsAt": "must be a time such as 2026-03-31T18:00"})
-    found = await event_types.get_by_slug(work, host, slug)
-    event_type, made = await links.create_link(work, host, found.id, uses=uses, ends_at=until, note=note)
-    url = links.find_url(work.runtime, host, event_type, made)
+    found = await get_event_type_by_slug(work, host, slug)
+    event_type, made = await create_booking_link(work, host, found.id, uses=uses, ends_at=until, note=note)
+    url = find_link_url(work.runtime, host, event_type, made)
     return Answer(show_link(made, url=url, now=work.now), url or "")
 
 
 @command(app, "list")
 async def list_links(work: Work, slug: Slug, *, user: HostEmail, page: PageNumber = 1, limit: Limit = 20) -> Answer:
     """List the links of an event type, newest first."""
-    host = await accounts.get_user_by_email(work, user)
-    found = await event_types.get_by_slug(work, host, slug)
-    event_type, listed, total = await links.list_links(work, host, found.id, page=page, limit=limit)
-    shown = [show_link(each, url=links.find_url(work.runtime, host, event_type, each), now=work.now) for each in listed]
+    host = await get_user_by_email(work, user)
+    found = await get_event_type_by_slug(work, host, slug)
+    event_type, listed, total = await list_booking_links(work, host, found.id, page=page, limit=limit)
+    shown = [show_link(each, url=find_link_url(work.runtime, host, event_type, each), now=work.now) for each in listed]
     rows = [(each.id, each.status, f"{each.used}/{each.uses}", each.ends_at, each.note, each.url) for each in shown]
     nothing = f"No links yet. Create one: openslot link create {slug} --user {user}"
     table = TableRows(("Id", "Status", "Used", "Ends", "Note", "URL"), rows, nothing)
@@ -69,6 +74,6 @@ async def revoke_link(
     work: Work, link_id: Annotated[str, typer.Argument(help="Id of the link, from `link list`")], *, user: HostEmail
 ) -> Answer:
     """Close a link for good; what was booked through it stays."""
-    host = await accounts.get_user_by_email(work, user)
-    revoked = await links.revoke_link(work, host, parse_id(link_id))
+    host = await get_user_by_email(work, user)
+    revoked = await revoke_booking_link(work, host, parse_id(link_id))
     return Answer(pick(revoked, "id revoked_at"), f"Revoked: {revoked.id}")

@@ -9,15 +9,15 @@ import typer
 
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import User
-from openslot.domains.event_types import operations as event_types
+from openslot.domains.accounts.operations import get_user_by_email
 from openslot.domains.event_types.errors import EventTypeNotFound
 from openslot.domains.event_types.models import EventType
-from openslot.domains.mail import operations as mail
+from openslot.domains.event_types.operations import list_event_types
 from openslot.domains.mail.models import KeptMail
-from openslot.domains.reminders import operations as reminders
+from openslot.domains.mail.operations import get_mail, list_kept_mails
 from openslot.domains.reminders.models import ReminderChannel, ReminderEntry
+from openslot.domains.reminders.operations import get_reminders, list_reminder_times, set_reminders
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.ids import parse_id
 from openslot.platform.core.work import Work
@@ -37,7 +37,7 @@ async def list_mail(
 ) -> Answer:
     """List emails with their status, newest first."""
     booking_id = parse_id(booking) if booking else None
-    found = await mail.list_mail(work, recipient=to, booking_id=booking_id, limit=limit)
+    found = await list_kept_mails(work, recipient=to, booking_id=booking_id, limit=limit)
     rows = [(each.id, each.created_at, _status(each), each.recipient, each.subject, each.error) for each in found]
     columns = ("Id", "At", "Status", "To", "Subject", "Error")
     return Answer({"mail": [_shape(each) for each in found]}, TableRows(columns, rows, "No emails yet."))
@@ -50,7 +50,7 @@ async def show_mail(
     raw: Annotated[bool, typer.Option("--raw", help="Print the raw message, with headers and all parts")] = False,
 ) -> Answer:
     """Show one email of the embedded mailbox."""
-    found, content = await mail.get_mail(work, parse_id(mail_id))
+    found, content = await get_mail(work, parse_id(mail_id))
     if raw:
         if content is None:
             raise Invalid(NOT_KEPT)
@@ -84,14 +84,14 @@ async def choose_reminders(
     if channels is not None and minutes is None:
         raise Invalid("Specify --channels together with --minutes")
     chosen = () if none else read_minutes(minutes) if minutes is not None else None
-    host = await accounts.get_user_by_email(work, user)
+    host = await get_user_by_email(work, user)
     found = await find_event_type(work, host, event_type) if event_type else None
     if chosen is None and not reset:
-        result = await reminders.get_reminders(work, host.id, found.id if found else None)
+        result = await get_reminders(work, host.id, found.id if found else None)
     else:
         by = None if channels is None else [each.strip() for each in channels.split(",")]
-        result = await reminders.set_reminders(work, host, found, chosen, channels=by)
-    minutes_before = reminders.list_reminder_times(result)
+        result = await set_reminders(work, host, found, chosen, channels=by)
+    minutes_before = list_reminder_times(result)
     by_channel = [each for each in ReminderChannel if any(entry.channel is each for entry in result)]
     shown = {"user": user, "eventType": event_type, "minutes": minutes_before, "channels": by_channel}
     columns = ("When", "Channel", "To", "Words")
@@ -105,7 +105,7 @@ def _when(entry: ReminderEntry) -> str:
 
 
 async def find_event_type(work: Work, host: User, slug: str) -> EventType:
-    offered, _ = await event_types.list_event_types(work, host, limit=10_000)
+    offered, _ = await list_event_types(work, host, limit=10_000)
     found = next((each for each in offered if each.slug == slug), None)
     if found is None:
         raise EventTypeNotFound

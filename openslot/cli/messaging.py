@@ -8,16 +8,24 @@ import typer
 from openslot.cli.command import command, group
 from openslot.cli.organizations import BY_OPERATOR
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import Organization
-from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.operations import get_user_by_email
+from openslot.domains.accounts.organizations.operations import get_organization
 from openslot.domains.change_log.models import ChangeAction, NewChange
 from openslot.domains.change_log.operations import log_change
 from openslot.domains.messaging import host_numbers
-from openslot.domains.messaging.connections import operations as connecting
 from openslot.domains.messaging.connections.accounts import can_be_notified, notice_urls
 from openslot.domains.messaging.connections.models import ConnectionChannel, MessagingConnection
-from openslot.domains.messaging.connections.operations import NumberOwner, NumberWanted
+from openslot.domains.messaging.connections.operations import (
+    NumberOwner,
+    NumberWanted,
+    allow_cancelling_by_message,
+    check_number,
+    connect_messaging_number,
+    disconnect_messaging_number,
+    list_all_number_connections,
+    set_number_countries,
+)
 from openslot.domains.messaging.models import ProviderName
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.countries import read_countries
@@ -25,7 +33,7 @@ from openslot.platform.core.errors import Invalid
 from openslot.platform.core.ids import parse_id
 from openslot.platform.core.work import Runtime, Work
 from openslot.platform.flags.models import ALL, ChannelStatus, DroppedMessage
-from openslot.platform.flags.switches import operations as switches
+from openslot.platform.flags.switches.operations import get_status, list_dropped, resume_messaging, stop_messaging
 from openslot.platform.i18n import say
 
 app = group("Numbers for messages and calls; stop and resume what goes out.")
@@ -84,13 +92,13 @@ async def connect_number(
         template=template,
     )
     chosen = None if countries is None else read_countries(countries)
-    checked = await connecting.check_number(work, owner, wanted)
+    checked = await check_number(work, owner, wanted)
     async with work.transaction():
-        connection = await connecting.connect(work, owner, checked)
+        connection = await connect_messaging_number(work, owner, checked)
         if allow_cancel is not None:
-            connection = await connecting.allow_cancelling(work, owner, connection.id, can_cancel=allow_cancel)
+            connection = await allow_cancelling_by_message(work, owner, connection.id, can_cancel=allow_cancel)
         if chosen is not None:
-            connection = await connecting.set_countries(work, owner, connection.id, chosen)
+            connection = await set_number_countries(work, owner, connection.id, chosen)
         if isinstance(owner, Organization):
             await _log(work, ChangeAction.NUMBER_CONNECTED, connection)
     urls = notice_urls(runtime.settings, connection)
@@ -108,7 +116,7 @@ async def disconnect_number(
     work: Work, connection_id: Annotated[str, typer.Argument(help="Id of the connection, from `messaging list`")]
 ) -> Answer:
     """Delete a number's tokens; its messages and calls stay."""
-    connection = await connecting.disconnect(work, None, parse_id(connection_id))
+    connection = await disconnect_messaging_number(work, None, parse_id(connection_id))
     if connection.organization_id is not None:
         await _log(work, ChangeAction.NUMBER_DISCONNECTED, connection)
     return Answer({"disconnected": connection.id}, f"{connection.number} is disconnected.")
@@ -121,7 +129,7 @@ async def use_number(
     user: Annotated[str, typer.Option("--user", help="Host's email address")],
 ) -> Answer:
     """Let a host write from a number: their own, or one of an organization of theirs."""
-    host = await accounts.get_user_by_email(work, user)
+    host = await get_user_by_email(work, user)
     used = await host_numbers.use_number(work, host, parse_id(connection_id))
     return Answer(pick(used, "id channel number"), f"{host.email} uses {used.number} for {used.channel}.")
 
@@ -129,7 +137,7 @@ async def use_number(
 @command(app, "list")
 async def list_numbers(work: Work) -> Answer:
     """List the connected numbers."""
-    found = await connecting.list_all_connections(work)
+    found = await list_all_number_connections(work)
     names = "id provider channel number account user_id organization_id can_cancel countries last_error connected_at"
     columns = ("Id", "Channel", "Number", "Provider", "Account", "C cancels", "Fault")
     rows = [
@@ -145,8 +153,8 @@ async def _find_owner(work: Work, user: str | None, organization: str | None) ->
     if (user is None) == (organization is None):
         raise Invalid("Specify --user or --organization")
     if user is not None:
-        return await accounts.get_user_by_email(work, user)
-    return await organizations.get_organization(work, organization or "")
+        return await get_user_by_email(work, user)
+    return await get_organization(work, organization or "")
 
 
 async def _log(work: Work, action: ChangeAction, connection: MessagingConnection) -> None:
@@ -166,19 +174,19 @@ async def _log(work: Work, action: ChangeAction, connection: MessagingConnection
 @command(app, "stop")
 async def stop(work: Work, reason: ReasonOption, channel: ChannelOption = ALL) -> Answer:
     """Stop outgoing messages: they wait until they are resumed."""
-    return _answer(await switches.stop_messaging(work, channel, reason=reason))
+    return _answer(await stop_messaging(work, channel, reason=reason))
 
 
 @command(app, "resume")
 async def resume(work: Work, reason: ReasonOption, channel: ChannelOption = ALL) -> Answer:
     """Resume outgoing messages: those that wait are sent, in order, unless they have lost their meaning."""
-    return _answer(await switches.resume_messaging(work, channel, reason=reason))
+    return _answer(await resume_messaging(work, channel, reason=reason))
 
 
 @command(app, "status")
 async def show_status(work: Work) -> Answer:
     """Show which channels are stopped, since when, by whom and why, how many messages wait, and what was dropped."""
-    return _answer(await switches.get_status(work), await switches.list_dropped(work))
+    return _answer(await get_status(work), await list_dropped(work))
 
 
 def _answer(found: list[ChannelStatus], dropped: list[DroppedMessage] | None = None) -> Answer:

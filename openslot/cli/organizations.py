@@ -7,16 +7,21 @@ import typer
 
 from openslot.cli.command import Limit, PageNumber, command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.domains.accounts import operations as accounts
-from openslot.domains.accounts.invitations import operations as invitations
-from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.invitations.operations import INVITATION_LASTS, invitation_url, make_invitation
+from openslot.domains.accounts.members.operations import (
+    add_organization_member,
+    get_member_by_user,
+    list_organization_members,
+    set_member_role,
+)
 from openslot.domains.accounts.models import AssistantPolicy, Domain, Member, Organization, Role
+from openslot.domains.accounts.operations import get_user_by_email, has_password
 from openslot.domains.accounts.organizations import operations as organizations
 from openslot.domains.accounts.plans import Plan
 from openslot.domains.change_log.models import ChangeAction, ChangeAuthor, NewChange
 from openslot.domains.change_log.operations import log_change
 from openslot.domains.people import departures, organization_deletions
-from openslot.domains.plans import operations as subscriptions
+from openslot.domains.plans.operations import clear_organization_plan
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.work import Runtime, Work
@@ -75,7 +80,7 @@ async def change_plan(
 async def clear_plan(work: Work, slug: Slug) -> Answer:
     """Take back the plan that you gave an organization: it follows its subscription again, or has the free plan."""
     found = await organizations.get_organization(work, slug)
-    return _answer(await subscriptions.clear_organization_plan(work, found))
+    return _answer(await clear_organization_plan(work, found))
 
 
 @command(app, "settings")
@@ -121,10 +126,10 @@ async def add_member(
 ) -> Answer:
     """Add an account to an organization."""
     found = await organizations.get_organization(work, slug)
-    user = await accounts.get_user_by_email(work, email)
+    user = await get_user_by_email(work, email)
     await departures.check_decided(work, found, email)
-    await members.add_member(work, found, user, role=role)
-    made = await members.get_member_by_user(work, found, user)
+    await add_organization_member(work, found, user, role=role)
+    made = await get_member_by_user(work, found, user)
     return Answer(_shape_member(made), f"{made.user.email} is a member of {slug}.")
 
 
@@ -132,7 +137,7 @@ async def add_member(
 async def list_members(work: Work, slug: Slug, page: PageNumber = 1, limit: Limit = 100) -> Answer:
     """List an organization's members by when they joined."""
     organization = await organizations.get_organization(work, slug)
-    found = await members.list_members(work, organization, page=page, limit=limit)
+    found = await list_organization_members(work, organization, page=page, limit=limit)
     rows = [(m.user.email, m.user.name, m.role, m.active, m.pending, m.is_managed) for m in found]
     columns = ("Email", "Name", "Role", "Active", "Pending", "Managed")
     return Answer({"members": [_shape_member(member) for member in found]}, TableRows(columns, rows, "No members."))
@@ -142,7 +147,7 @@ async def list_members(work: Work, slug: Slug, page: PageNumber = 1, limit: Limi
 async def remove_member(work: Work, slug: Slug, email: Email) -> Answer:
     """Remove a member: upcoming bookings are cancelled, sessions end, the account stays."""
     found = await organizations.get_organization(work, slug)
-    await departures.remove_as_operator(work, found, await accounts.get_user_by_email(work, email))
+    await departures.remove_as_operator(work, found, await get_user_by_email(work, email))
     return Answer({"removed": email}, f"{email} is no longer a member of {slug}.")
 
 
@@ -155,7 +160,7 @@ async def set_role(
 ) -> Answer:
     """Change a member's role, also in an organization that has no owner left."""
     organization, member = await _get_member(work, slug, email)
-    await members.set_role(work, member, role)
+    await set_member_role(work, member, role)
     change = NewChange(
         action=ChangeAction.ROLE_CHANGED,
         author=BY_OPERATOR,
@@ -166,7 +171,7 @@ async def set_role(
         after={"role": role},
     )
     await log_change(work, change)
-    made = await members.get_member_by_user(work, organization, member.user)
+    made = await get_member_by_user(work, organization, member.user)
     return Answer(_shape_member(made), f"{made.user.email} is {made.role} of {slug}.")
 
 
@@ -174,10 +179,10 @@ async def set_role(
 async def invite_member(work: Work, slug: Slug, email: Email) -> Answer:
     """Create a new invitation and print its link, valid once and for 14 days. Earlier ones stop working."""
     organization, member = await _get_member(work, slug, email)
-    if not member.pending and await accounts.has_password(work, member.user):
+    if not member.pending and await has_password(work, member.user):
         raise Invalid("This member has a password and has already joined")
-    url = invitations.invitation_url(work.runtime, await invitations.invite(work, organization, member.user))
-    return Answer({"email": email, "url": url}, f"Valid once, for {invitations.LASTS.days} days: {url}")
+    url = invitation_url(work.runtime, await make_invitation(work, organization, member.user))
+    return Answer({"email": email, "url": url}, f"Valid once, for {INVITATION_LASTS.days} days: {url}")
 
 
 @command(domain_app, "add")
@@ -218,7 +223,7 @@ async def remove_domain(work: Work, slug: Slug, domain: DomainName) -> Answer:
 
 async def _get_member(work: Work, slug: str, email: str) -> tuple[Organization, Member]:
     found = await organizations.get_organization(work, slug)
-    return found, await members.get_member_by_user(work, found, await accounts.get_user_by_email(work, email))
+    return found, await get_member_by_user(work, found, await get_user_by_email(work, email))
 
 
 def _answer(organization: Organization) -> Answer:

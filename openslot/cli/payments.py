@@ -9,16 +9,24 @@ import typer
 from openslot.cli.command import Limit, PageNumber, command, group
 from openslot.cli.organizations import BY_OPERATOR
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import Organization
-from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.operations import get_user_by_email
+from openslot.domains.accounts.organizations.operations import get_organization
 from openslot.domains.change_log.models import ChangeAction, NewChange
 from openslot.domains.change_log.operations import log_change
-from openslot.domains.payments import operations as payments
 from openslot.domains.payments import words
-from openslot.domains.payments.connections import operations as connecting
 from openslot.domains.payments.connections.accounts import notice_url
-from openslot.domains.payments.connections.operations import AccountOwner, AccountReplacement, CheckedAccount
+from openslot.domains.payments.connections.operations import (
+    AccountOwner,
+    AccountReplacement,
+    CheckedAccount,
+    check_payment_account,
+    connect_payment_account,
+    disconnect_payment_account,
+    end_open_checkouts,
+    get_payment_connection,
+    name_payment_account,
+)
 from openslot.domains.payments.models import (
     ConnectionWanted,
     ListedPayment,
@@ -27,6 +35,7 @@ from openslot.domains.payments.models import (
     StoredPayment,
     StoredRefund,
 )
+from openslot.domains.payments.operations import get_payment, list_payments, list_refunds, refund_payment
 from openslot.domains.payments.reconciliation import reconcile
 from openslot.domains.payments.rules import status_of
 from openslot.platform.core.actor import OPERATOR
@@ -74,12 +83,12 @@ async def connect_account(
     work = runtime.work(OPERATOR)
     owner = await _find_owner(work, user, organization)
     wanted = ConnectionWanted(key=sys.stdin.readline().strip(), notice_secret=notice_secret)
-    account = await connecting.check_account(work, owner, wanted)
+    account = await check_payment_account(work, owner, wanted)
     if account.known is not None and account.replacement is not None and not is_agreed:
         question = _ask(owner, account, account.known, account.replacement)
         typer.confirm(question, abort=True, err=True)
     async with work.transaction():
-        connection = await connecting.connect(work, owner, account)
+        connection = await connect_payment_account(work, owner, account)
         await _log(work, owner, ChangeAction.PAYMENTS_CONNECTED, connection)
     url = notice_url(runtime.settings, connection.id)
     shown = pick(connection, "id mode account_id account_name", notice_url=url)
@@ -91,16 +100,16 @@ async def disconnect_account(runtime: Runtime, *, user: OfUser = None, organizat
     """Delete a connection's key; paid bookings stay, and can be refunded only in Stripe."""
     work = runtime.work(OPERATOR)
     owner = await _find_owner(work, user, organization)
-    connection = await connecting.get_connection(work, owner)
-    leaves_open = await connecting.end_checkouts(work, connection)
+    connection = await get_payment_connection(work, owner)
+    leaves_open = await end_open_checkouts(work, connection)
     async with work.transaction():
-        await connecting.disconnect(work, owner, leaves_open=leaves_open)
+        await disconnect_payment_account(work, owner, leaves_open=leaves_open)
         await _log(work, owner, ChangeAction.PAYMENTS_DISCONNECTED, connection)
     return Answer({"disconnected": connection.id}, "The payment account is disconnected.")
 
 
 @command(app, "list")
-async def list_payments(
+async def list_host_payments(
     work: Work,
     user: Annotated[str | None, typer.Option("--user", help="Only payments of this host, by email address")] = None,
     status: Annotated[str | None, typer.Option("--status", help=f"One of: {', '.join(STATUSES)}")] = None,
@@ -110,8 +119,8 @@ async def list_payments(
     """List payments, newest first: all that were ever paid, or those of one status."""
     if status is not None and status not in STATUSES:
         raise Invalid(f"--status must be one of {', '.join(STATUSES)}")
-    host = await accounts.get_user_by_email(work, user) if user else None
-    found, total = await payments.list_payments(work, host, PaymentFilter(status=status), page=page, limit=limit)
+    host = await get_user_by_email(work, user) if user else None
+    found, total = await list_payments(work, host, PaymentFilter(status=status), page=page, limit=limit)
     rows = [
         (
             each.payment.id,
@@ -134,8 +143,8 @@ async def list_payments(
 @command(app, "show")
 async def show_payment(work: Work, payment_id: PaymentId) -> Answer:
     """Show one payment with its refunds."""
-    payment = await payments.get_payment(work, None, parse_id(payment_id))
-    refunds = await payments.list_refunds(work, payment)
+    payment = await get_payment(work, None, parse_id(payment_id))
+    refunds = await list_refunds(work, payment)
     lines = [
         f"{status_of(payment)}: {_format(payment)} ({payment.mode} mode)",
         f"Booking: {payment.booking_id}",
@@ -147,7 +156,7 @@ async def show_payment(work: Work, payment_id: PaymentId) -> Answer:
 
 
 @command(app, "refund", confirm="Refund the payment {payment_id}? The money can't be taken back.")
-async def refund_payment(
+async def give_payment_back(
     work: Work,
     payment_id: PaymentId,
     amount: Annotated[
@@ -155,8 +164,8 @@ async def refund_payment(
     ] = None,
 ) -> Answer:
     """Refund a payment, all of it or a part. A running worker asks Stripe for it at once."""
-    refund = await payments.refund(work, None, parse_id(payment_id), amount=amount)
-    payment = await payments.get_payment(work, None, refund.payment_id)
+    refund = await refund_payment(work, None, parse_id(payment_id), amount=amount)
+    payment = await get_payment(work, None, refund.payment_id)
     text = f"{_format(payment, refund.amount)} will be refunded. See: openslot payment show {payment.id}"
     return Answer(_shape_refund(refund) | {"paymentId": payment.id}, text)
 
@@ -169,7 +178,7 @@ async def reconcile_payments(
 ) -> Answer:
     """Compare payments with Stripe and name every difference; exits with 1 if there is one. Nothing is changed."""
     work = runtime.work(OPERATOR)
-    host = await accounts.get_user_by_email(work, user) if user else None
+    host = await get_user_by_email(work, user) if user else None
     result = await reconcile(runtime, host_id=host.id if host else None, since=work.now - timedelta(days=days))
     rows = [(each.payment_id, each.field, each.ours, each.theirs) for each in result.differences]
     nothing = f"No differences. Payments compared: {result.checked}."
@@ -182,8 +191,8 @@ async def _find_owner(work: Work, user: str | None, organization: str | None) ->
     if (user is None) == (organization is None):
         raise Invalid("Specify --user or --organization")
     if user is not None:
-        return await accounts.get_user_by_email(work, user)
-    return await organizations.get_organization(work, organization or "")
+        return await get_user_by_email(work, user)
+    return await get_organization(work, organization or "")
 
 
 def _ask(
@@ -193,7 +202,7 @@ def _ask(
     count, owners = replacement.following.event_types, replacement.following.owners
     members = f", of {owners} members, who are told by email" if count and isinstance(owner, Organization) else ""
     return (
-        f"{account.name} ({account.found.mode} mode) takes the place of {connecting.name_account(known)} "
+        f"{account.name} ({account.found.mode} mode) takes the place of {name_payment_account(known)} "
         f"({known.mode} mode).\nEvent types that will name the new account: {count}{members}.\n"
         "What was paid to the old account can then be refunded only in Stripe. "
         f"Upcoming bookings that are paid: {replacement.upcoming}.\nReplace the payment account?"
@@ -206,7 +215,7 @@ async def _log(work: Work, owner: AccountOwner, action: ChangeAction, connection
         change = NewChange(
             action=action,
             author=BY_OPERATOR,
-            subject=connecting.name_account(connection),
+            subject=name_payment_account(connection),
             subject_id=connection.id,
             organization_id=owner.id,
             after=after,

@@ -7,10 +7,10 @@ import typer
 
 from openslot.cli.command import Limit, PageNumber, command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.domains.access import operations as access
 from openslot.domains.access.models import CredentialKind
+from openslot.domains.access.operations import list_credentials
 from openslot.domains.accounts.models import Organization
-from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.organizations.operations import get_organization
 from openslot.domains.people import departures
 from openslot.domains.people.errors import HeldDepartureNotFound
 from openslot.domains.people.models import HeldDeparture, LeaverCounts, Preview
@@ -36,8 +36,8 @@ async def show_log(
     limit: Limit = 100,
 ) -> Answer:
     """List providers' requests of the last 30 days, newest first."""
-    organization = await organizations.get_organization(work, slug)
-    tokens = await access.list_credentials(work, CredentialKind.SCIM_TOKEN, organization.id)
+    organization = await get_organization(work, slug)
+    tokens = await list_credentials(work, CredentialKind.SCIM_TOKEN, organization.id)
     wanted = parse_id(token) if token is not None else None
     chosen = [each.id for each in tokens if wanted in {None, each.id}]
     found = await list_requests(work, chosen, page=page, limit=limit)
@@ -51,7 +51,7 @@ async def show_log(
 @command(app, "preview")
 async def preview(work: Work, slug: Slug, emails: Emails = None) -> Answer:
     """Show what would be cancelled or declined if these members, or all, were suspended or removed now."""
-    found = await departures.preview(work, await organizations.get_organization(work, slug), emails or [])
+    found = await departures.preview(work, await get_organization(work, slug), emails or [])
     rows = [(p.email, p.name, p.counts.cancelled, p.counts.declined, _outcome(p)) for p in found]
     columns = ("Email", "Name", "Upcoming bookings", "Requests", "They would")
     return Answer({"members": [_shape(each) for each in found]}, TableRows(columns, rows, "No active members found."))
@@ -60,7 +60,7 @@ async def preview(work: Work, slug: Slug, emails: Emails = None) -> Answer:
 @command(app, "held")
 async def list_held(work: Work, slug: Slug) -> Answer:
     """List leavers whose bookings wait for a decision."""
-    found = await departures.list_held(work, await organizations.get_organization(work, slug))
+    found = await departures.list_held(work, await get_organization(work, slug))
     rows = [
         (h.email, h.name, h.held_at, "removed" if h.removed else "suspended", h.counts.cancelled, h.counts.declined)
         for h in found
@@ -93,7 +93,7 @@ async def _decide(
 ) -> Answer:
     if bool(emails) == everyone:
         raise Invalid("Specify leavers by email address, or --all")
-    organization = await organizations.get_organization(work, slug)
+    organization = await get_organization(work, slug)
     locked = await departures.lock_held(work, organization.id)
     waiting = [each for each in await departures.list_held(work, organization) if each.user_id in locked]
     held = {each.email: each for each in waiting}

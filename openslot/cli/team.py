@@ -11,12 +11,12 @@ from openslot.cli import team_ledger
 from openslot.cli.command import command, group
 from openslot.cli.output import Answer, TableRows, pick
 from openslot.cli.team_ledger import Slug
-from openslot.domains.accounts import operations as accounts
-from openslot.domains.accounts.organizations import operations as organizations
-from openslot.domains.event_types import operations as event_types
+from openslot.domains.accounts.operations import get_user_by_email
+from openslot.domains.accounts.organizations.operations import get_organization
 from openslot.domains.event_types.models import EventType, Limits
+from openslot.domains.event_types.operations import draft_event_type
 from openslot.domains.people import team_leavers
-from openslot.domains.schedules import operations as schedules
+from openslot.domains.schedules.operations import list_schedules
 from openslot.domains.teams import hosting
 from openslot.domains.teams import operations as teams
 from openslot.domains.teams.errors import TeamMemberNotFound
@@ -67,7 +67,7 @@ async def create_team(
     zone: Annotated[str | None, typer.Option(help="Time zone; by default that of most members")] = None,
 ) -> Answer:
     """Create a team of an organization."""
-    found = await organizations.get_organization(work, organization)
+    found = await get_organization(work, organization)
     made = await teams.add_team(work, found, name=name, slug=slug, zone=zone)
     return Answer(_shape(made), f"{made.slug}: {made.name}, {made.zone}")
 
@@ -77,7 +77,7 @@ async def list_teams(
     work: Work, organization: Annotated[str | None, typer.Option(help="The organization's slug")] = None
 ) -> Answer:
     """List the teams of an organization, or all, by name."""
-    of = await organizations.get_organization(work, organization) if organization else None
+    of = await get_organization(work, organization) if organization else None
     found = await teams.list_teams(work, of)
     rows = [(each.team.slug, each.team.name, each.team.zone, each.members, each.event_types) for each in found]
     shown = [{**_shape(each.team), "members": each.members, "eventTypes": each.event_types} for each in found]
@@ -120,8 +120,8 @@ async def add_member(
 ) -> Answer:
     """Add a member of the organization to a team."""
     found = await teams.get_team_by_slug(work, team)
-    user = await accounts.get_user_by_email(work, email)
-    await teams.add_member(
+    user = await get_user_by_email(work, email)
+    await teams.add_team_member(
         work,
         found,
         user.id,
@@ -136,7 +136,7 @@ async def add_member(
 @command(member_app, "list")
 async def list_members(work: Work, team: Slug) -> Answer:
     """List the members of a team by name."""
-    found = await teams.list_members(work, await teams.get_team_by_slug(work, team))
+    found = await teams.list_team_members(work, await teams.get_team_by_slug(work, team))
     rows = [
         (each.email, each.name, each.member.weight, each.member.priority, each.member.is_manager, each.is_active)
         for each in found
@@ -166,7 +166,7 @@ async def change_member(
         is_manager=member.is_manager if manager is None else manager,
         attributes=_read_attributes(attribute or [], member.attributes),
     )
-    await teams.change_member(work, changed)
+    await teams.change_team_member(work, changed)
     return _answer_member(await _get_member(work, found, email))
 
 
@@ -174,7 +174,7 @@ async def change_member(
 async def remove_member(work: Work, team: Slug, email: Email) -> Answer:
     """Remove a member from a team: upcoming bookings go to others, or are cancelled."""
     found = await teams.get_team_by_slug(work, team)
-    user = await accounts.get_user_by_email(work, email)
+    user = await get_user_by_email(work, email)
     await team_leavers.leave_team(work, found, user)
     return Answer({"removed": email}, f"{email} is no longer in {team}.")
 
@@ -194,9 +194,9 @@ async def create_event_type(
 ) -> Answer:
     """Create an event type that members of a team host: of each group, a number of members is picked."""
     found = await teams.get_team_by_slug(work, team)
-    user = await accounts.get_user_by_email(work, owner)
-    schedule, *_ = await schedules.list_schedules(work, user)
-    wanted = event_types.draft(work, schedule, name=name, slug=slug, duration_minutes=duration)
+    user = await get_user_by_email(work, owner)
+    schedule, *_ = await list_schedules(work, user)
+    wanted = draft_event_type(work, schedule, name=name, slug=slug, duration_minutes=duration)
     rules = TeamRules(event_type_id=new_id(), balance=balance, max_lead=max_lead)
     groups = await _read_groups(work, found, group)
     made = await hosting.add_team_event_type(work, found, user, wanted, groups=groups, rules=rules)
@@ -268,17 +268,17 @@ async def take_over(
     """Give an event type of a team another owner, with its upcoming bookings."""
     found = await teams.get_team_by_slug(work, team)
     made = await hosting.get_team_event_type(work, found, event_type)
-    taken = await team_leavers.take_over(work, found, made, await accounts.get_user_by_email(work, owner))
+    taken = await team_leavers.take_over(work, found, made, await get_user_by_email(work, owner))
     return Answer(_shape_event_type(taken), f"{taken.slug} belongs to {owner}.")
 
 
 async def _get_member(work: Work, team: Team, email: str) -> ListedTeamMember:
-    return require((await teams.find_members(work, team, [email])).get(email), TeamMemberNotFound)
+    return require((await teams.find_team_members(work, team, [email])).get(email), TeamMemberNotFound)
 
 
 async def _read_groups(work: Work, team: Team, texts: Sequence[str]) -> list[GroupWanted]:
     hosts = (host for text in texts for word in text.split() for host in word.partition("=")[2].split(","))
-    found = await teams.find_members(work, team, {host.partition(":")[0] for host in hosts})
+    found = await teams.find_team_members(work, team, {host.partition(":")[0] for host in hosts})
     known = {email: each.member.user_id for email, each in found.items()}
     return [_read_group(text, known, index) for index, text in enumerate(texts)]
 

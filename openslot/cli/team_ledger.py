@@ -11,11 +11,11 @@ import typer
 from openslot.cli.command import Limit, command, group
 from openslot.cli.output import Answer, TableRows, pick
 from openslot.domains.teams import hosting
-from openslot.domains.teams import operations as teams
-from openslot.domains.teams import replay as replays
 from openslot.domains.teams.choice import BOOKING
-from openslot.domains.teams.ledger import operations as ledger
+from openslot.domains.teams.ledger.operations import load_groups
 from openslot.domains.teams.models import ListedTeamMember
+from openslot.domains.teams.operations import find_team_members, get_team_by_slug, list_team_members
+from openslot.domains.teams.replay import count_had_bookings, list_last_entries, replay_choices, simulate_weights
 from openslot.domains.teams.rules import MAX_WEIGHT
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.work import Work
@@ -28,11 +28,11 @@ Slug = Annotated[str, typer.Argument(help="The team's slug", metavar="TEAM")]
 @command(app, "ledger")
 async def show_ledger(work: Work, team: Slug, limit: Limit = 50) -> Answer:
     """Show how many bookings each host of a team has and how far they are behind; --json adds the last entries."""
-    found = await teams.get_team_by_slug(work, team)
-    had = await replays.count_had(work, found.id)
+    found = await get_team_by_slug(work, team)
+    had = await count_had_bookings(work, found.id)
     shown, rows = [], []
     for event_type in await hosting.list_team_event_types(work, found):
-        for loaded in await ledger.load_groups(work, event_type.id):
+        for loaded in await load_groups(work, event_type.id):
             number = loaded.group.position + 1
             for member in loaded.members:
                 count = had.get((member.group_id, member.user_id), 0)
@@ -41,7 +41,7 @@ async def show_ledger(work: Work, team: Slug, limit: Limit = 50) -> Answer:
                 rows.append((event_type.slug, number, member.email, member.weight, count, _write(member.credit)))
     entries = [
         pick(each, "group_id user_id assignment_id booking_id delta served reason at")
-        for each in await replays.list_last(work, found.id, limit=limit)
+        for each in await list_last_entries(work, found.id, limit=limit)
     ]
     return Answer(
         {"members": shown, "entries": entries},
@@ -52,8 +52,8 @@ async def show_ledger(work: Work, team: Slug, limit: Limit = 50) -> Answer:
 @command(app, "replay")
 async def replay_team(work: Work, team: Slug) -> Answer:
     """Make every choice of hosts again, and sum up every credit; exit with 1 if something differs."""
-    found = await teams.get_team_by_slug(work, team)
-    made = await replays.replay(work, found.id)
+    found = await get_team_by_slug(work, team)
+    made = await replay_choices(work, found.id)
     text = (
         f"{made.equal} of {made.choices} choices are the same when they are made again; "
         f"hosts named by hand: {made.named}. {made.credits} credits were summed up."
@@ -75,12 +75,12 @@ async def simulate_team(
     days: Annotated[int, typer.Option(help="How many days back", min=1, max=730)] = 30,
 ) -> Answer:
     """Tell who would have had how many bookings with other weights, if those had been free who were."""
-    found = await teams.get_team_by_slug(work, team)
-    members = await teams.list_members(work, found)
+    found = await get_team_by_slug(work, team)
+    members = await list_team_members(work, found)
     words = [word.rpartition("=")[0] for word in weight or []]
-    weights = _read_weights(weight or [], await teams.find_members(work, found, words))
+    weights = _read_weights(weight or [], await find_team_members(work, found, words))
     since = work.now - timedelta(days=days)
-    made = await replays.simulate_team(work, found.id, weights=weights, since=since)
+    made = await simulate_weights(work, found.id, weights=weights, since=since)
     emails = {each.member.user_id: each.email for each in members}
     named = sorted((emails.get(user_id, str(user_id)), each) for user_id, each in made.items())
     rows = [(email, each.had, each.would_have_had) for email, each in named]

@@ -8,15 +8,15 @@ import typer
 
 from openslot.cli.command import Limit, PageNumber, command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.domains.access import operations as access
+from openslot.domains.access.operations import give_password
 from openslot.domains.access.passwords import check_password, hash_password
-from openslot.domains.access.two_factor import operations as two_factor
+from openslot.domains.access.two_factor.operations import drop_two_factor
 from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import User, UserWanted
 from openslot.domains.accounts.plans import Plan
 from openslot.domains.people import deletions
 from openslot.domains.people import operations as people
-from openslot.domains.plans import operations as subscriptions
+from openslot.domains.plans.operations import clear_user_plan
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.ids import new_token
 from openslot.platform.core.work import Runtime, Work
@@ -56,7 +56,7 @@ async def add_user(
     """Create an account and print its password once."""
     password = new_token()[:20]
     wanted = UserWanted(email=email, name=name, username=username, plan=plan, zone=timezone, is_admin=admin)
-    user = await people.welcome(work, wanted, password_hash=await hash_password(password))
+    user = await people.welcome_user(work, wanted, password_hash=await hash_password(password))
     text = f"{user.name} can sign in as {user.email} with the password {password}"
     return Answer({"user": shape(user), "password": password}, text)
 
@@ -72,7 +72,7 @@ async def set_password(
     check_password(password)
     password_hash = await hash_password(password)
     async with runtime.transaction(OPERATOR) as work:
-        await access.set_password(work, await accounts.get_user_by_email(work, email), password_hash)
+        await give_password(work, await accounts.get_user_by_email(work, email), password_hash)
     text = "The password is set." if from_stdin else f"The new password of {email} is {password}"
     return Answer({"email": email, "password": None if from_stdin else password}, text)
 
@@ -87,14 +87,14 @@ async def change_plan(
     """Change a user's own plan."""
     user = await accounts.get_user_by_email(work, email)
     lapses = until.replace(tzinfo=work.now.tzinfo) if until else None
-    return _answer(await accounts.change_plan(work, user, plan, until=lapses, reason="by the operator"))
+    return _answer(await accounts.set_user_plan(work, user, plan, until=lapses, reason="by the operator"))
 
 
 @command(app, "clear-plan")
 async def clear_plan(work: Work, email: Email) -> Answer:
     """Take back the plan that you gave a user: their plan follows their subscription again, or is the free one."""
     user = await accounts.get_user_by_email(work, email)
-    return _answer(await subscriptions.clear_user_plan(work, user))
+    return _answer(await clear_user_plan(work, user))
 
 
 @command(app, "disable")
@@ -109,7 +109,7 @@ async def disable_user(work: Work, email: Email, reason: Annotated[str | None, t
 async def enable_user(work: Work, email: Email) -> Answer:
     """Enable a disabled account."""
     user = await accounts.get_user_by_email(work, email)
-    await accounts.enable_user(work, user)
+    await accounts.set_user_enabled(work, user)
     return _answer(await accounts.get_user(work, user.id))
 
 
@@ -152,7 +152,7 @@ async def reset_two_factor(work: Work, email: Email) -> Answer:
 
     The user is notified by email.
     """
-    was_on = await two_factor.reset(work, await accounts.get_user_by_email(work, email))
+    was_on = await drop_two_factor(work, await accounts.get_user_by_email(work, email))
     done = f"Two-factor authentication is off for {email}; the user was told by email."
     return Answer(
         {"email": email, "wasOn": was_on}, done if was_on else f"Two-factor authentication was not on for {email}."

@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from openslot.cli.command import Limit, PageNumber, command, group
 from openslot.cli.output import Answer, TableRows, pick
-from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.operations import get_user_by_email
 from openslot.domains.webhooks import operations as webhooks
 from openslot.domains.webhooks.models import (
     Endpoint,
@@ -39,7 +39,7 @@ async def add_endpoint(
 ) -> Answer:
     """Create an endpoint for a user's events and print its signing secret once."""
     wanted = EndpointWanted(url=url, events=tuple(event or ()), description=description)
-    owner = await accounts.get_user_by_email(work, user)
+    owner = await get_user_by_email(work, user)
     return _answer_with_secret(*await webhooks.add_endpoint(work, owner, wanted))
 
 
@@ -49,7 +49,7 @@ async def list_endpoints(
     user: Annotated[str | None, typer.Option("--user", help="Only endpoints of this user, by email address")] = None,
 ) -> Answer:
     """List endpoints with their state, oldest first."""
-    owner = await accounts.get_user_by_email(work, user) if user else None
+    owner = await get_user_by_email(work, user) if user else None
     found = await webhooks.list_endpoints(work, owner)
     rows = [
         (e.id, e.url, ", ".join(e.events) or "all", e.state, say(e.state_reason or ""), e.failing_since) for e in found
@@ -101,7 +101,7 @@ async def resume_endpoint(work: Work, endpoint_id: EndpointId) -> Answer:
 @command(app, "rotate")
 async def rotate_secret(work: Work, endpoint_id: EndpointId) -> Answer:
     """Create a new signing secret and print it once. The old one stays valid for 24 hours."""
-    return _answer_with_secret(*await webhooks.rotate_secret(work, EndpointRef(parse_id(endpoint_id))))
+    return _answer_with_secret(*await webhooks.rotate_endpoint_secret(work, EndpointRef(parse_id(endpoint_id))))
 
 
 @command(app, "remove")
@@ -114,7 +114,7 @@ async def remove_endpoint(work: Work, endpoint_id: EndpointId) -> Answer:
 @command(app, "test")
 async def send_test(work: Work, endpoint_id: EndpointId) -> Answer:
     """Send a test event to an endpoint, even if it is paused."""
-    endpoint = await webhooks.send_test(work, EndpointRef(parse_id(endpoint_id)))
+    endpoint = await webhooks.send_test_event(work, EndpointRef(parse_id(endpoint_id)))
     text = f"A test event will be sent to {endpoint.url}. See: openslot webhook deliveries {endpoint.id}"
     return Answer({"sent": endpoint.id, "url": endpoint.url}, text)
 
@@ -158,7 +158,7 @@ async def replay(
         await webhooks.replay_delivery(work, parse_id(delivery_id), owner_id=None)
     else:
         ref, span = EndpointRef(parse_id(endpoint or "")), read_span(from_, to)
-        count = await webhooks.replay(work, ref, span, Replay.ALL if every else Replay.MISSED)
+        count = await webhooks.replay_events(work, ref, span, Replay.ALL if every else Replay.MISSED)
     return Answer({"replayed": count}, f"{count} event{'' if count == 1 else 's'} will be sent again.")
 
 

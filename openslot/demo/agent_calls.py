@@ -11,13 +11,13 @@ from uuid import UUID
 
 from openslot.demo.bulk import copy_rows, to_row
 from openslot.demo.past_rows import Happened, write_events
-from openslot.domains.access import operations as access
 from openslot.domains.access.models import CredentialKind
+from openslot.domains.access.operations import list_credentials
 from openslot.domains.accounts.models import User
 from openslot.domains.bookings.models import Status
 from openslot.domains.bookings.operations import list_bookings
 from openslot.doors.agents.approvals.store import APPROVALS
-from openslot.doors.agents.audit import operations as audit
+from openslot.doors.agents.audit.operations import keep_records_with, list_audited_calls
 from openslot.doors.agents.calls import BY_NAME, read_arguments
 from openslot.doors.agents.errors import (
     ApprovalRequired,
@@ -65,8 +65,8 @@ Arguments = Mapping[str, object]
 
 async def make_agent_calls(work: Work, host: User) -> None:
     """Write records, spending and approvals, if no agent has ever called a tool."""
-    if not await audit.list_calls(work, AuditFilter(), page=1, limit=1):
-        keys = {agent: (await access.list_credentials(work, CredentialKind.AGENT_KEY, agent))[0].id for agent in ROSTER}
+    if not await list_audited_calls(work, AuditFilter(), page=1, limit=1):
+        keys = {agent: (await list_credentials(work, CredentialKind.AGENT_KEY, agent))[0].id for agent in ROSTER}
         upcoming, _ = await list_bookings(
             work, host, status=Status.CONFIRMED, span=Span(work.now + timedelta(days=1)), page=1, limit=3
         )
@@ -91,7 +91,7 @@ class _AgentCalls:
         await copy_rows(db, "agent_spend", self._list_spend())
         await copy_rows(db, "approvals", [to_row(APPROVALS, each) for each in self._approvals])
         await write_events(db, self._happened)
-        await audit.keep_with(self._work, *sorted(self._records, key=lambda each: each.at))
+        await keep_records_with(self._work, *sorted(self._records, key=lambda each: each.at))
 
     def _add_day(self, before: datetime) -> None:
         """Add the calls of the hours before a moment."""

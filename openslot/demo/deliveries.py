@@ -9,9 +9,9 @@ from openslot import __version__
 from openslot.demo.bulk import copy_rows, to_row
 from openslot.demo.history import at
 from openslot.domains.accounts.models import User
-from openslot.domains.webhooks import operations as webhooks
 from openslot.domains.webhooks import rules
 from openslot.domains.webhooks.models import Attempt, Endpoint, EndpointRef, EndpointWanted, PastEvent
+from openslot.domains.webhooks.operations import add_endpoint, list_endpoints, pause_endpoint, seal_answer, seal_body
 from openslot.domains.webhooks.schemas import complete, write_body
 from openslot.domains.webhooks.store import ATTEMPTS, DELIVER, list_events_in
 from openslot.platform.core.events import EffectState
@@ -29,16 +29,16 @@ NO_ANSWER = SLOW_TO_ANSWER.fill(host="crm.harbor.example")
 
 async def make_deliveries(work: Work, host: User) -> None:
     """Make the endpoint and what was sent to it before it was paused, if the host has none."""
-    if await webhooks.list_endpoints(work, host):
+    if await list_endpoints(work, host):
         return
     began_at, paused_at = work.now - timedelta(days=DAYS), work.now - timedelta(hours=2)
-    endpoint, secret = await webhooks.add_endpoint(
+    endpoint, secret = await add_endpoint(
         at(work, began_at), host, EndpointWanted(url=URL, description="Customer records")
     )
     span = Span(began_at, paused_at - timedelta(hours=6))
     events = await list_events_in(work.db, endpoint, span, but=(), limit=rules.MAX_REPLAYED)
     await _Deliveries(work, endpoint, secret).write(events)
-    await webhooks.pause_endpoint(at(work, paused_at), EndpointRef(endpoint.id, host.id))
+    await pause_endpoint(at(work, paused_at), EndpointRef(endpoint.id, host.id))
 
 
 class _Deliveries:
@@ -53,7 +53,7 @@ class _Deliveries:
         bodies, effects = [], []
         for event in events:
             body = write_body(complete(self._work.runtime, event))
-            sealed = webhooks.seal_body(self._work.runtime, event.id, body)
+            sealed = seal_body(self._work.runtime, event.id, body)
             bodies.append({"event_id": event.id, "sealed": sealed, "kept_since": event.at})
             effects.append(self._deliver(event, body))
         await copy_rows(self._work.db, "webhook_messages", bodies)
@@ -100,7 +100,7 @@ class _Deliveries:
                 **rules.signed_headers(event.id, body, secrets=[self._secret], at=tried_at),
             },
             status=status,
-            answer=webhooks.seal_answer(runtime, attempt_id, answer if status else None),
+            answer=seal_answer(runtime, attempt_id, answer if status else None),
             duration_ms=self._chance.randint(38, 420) if status else 15_000,
             error=None if status == 200 else str(failure),
         )

@@ -7,10 +7,10 @@ from openslot.demo.past import PastDraft, Starts
 from openslot.demo.past_rows import PastRows
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.store import lock_host
-from openslot.domains.analytics import operations as analytics
 from openslot.domains.analytics.models import PageView
+from openslot.domains.analytics.operations import add_page_views, list_page_views
 from openslot.domains.availability.models import BySlug
-from openslot.domains.availability.operations import list_open
+from openslot.domains.availability.operations import list_open_slots
 from openslot.domains.bookings.operations import list_bookings
 from openslot.domains.event_types.models import EventType
 from openslot.platform.core.moments import Span
@@ -50,7 +50,9 @@ async def _list_starts(work: Work, host: User, offer: EventType, first: date, la
     while first <= last:
         until = min(first + PART, last)
         then = at(work, datetime.combine(first, time.min, zone) - timedelta(days=2))
-        _, slots, _ = await list_open(then, BySlug(host.id, offer.slug), timezone=host.zone, first=first, last=until)
+        _, slots, _ = await list_open_slots(
+            then, BySlug(host.id, offer.slug), timezone=host.zone, first=first, last=until
+        )
         for start in map(at_second, slots.starts):
             if start < over:
                 found.setdefault(start.astimezone(zone).date(), []).append(start)
@@ -66,7 +68,7 @@ def at(work: Work, now: datetime) -> Work:
 async def make_visits(work: Work, host: User, offered: list[EventType]) -> None:
     """Count visits of the last months, from a few sources and fewer at weekends, if there are none yet."""
     today = work.now.astimezone(get_zone(host.zone)).date()
-    if await analytics.list_views(work, host, first=today - timedelta(days=DAYS), last=today):
+    if await list_page_views(work, host, first=today - timedelta(days=DAYS), last=today):
         return
     chance = Random(2027)  # noqa: S311 - the same demo for everyone
     views = dict[PageView, int]()
@@ -76,4 +78,4 @@ async def make_visits(work: Work, host: User, offered: list[EventType]) -> None:
                 seen = chance.randint(0, most if on.weekday() < 5 else most // 3)
                 if seen and not (page is None and source == "internal"):
                     views[PageView(username=host.username, event_type_id=page, on=on, source=source)] = seen
-    await analytics.add_views(work, views)
+    await add_page_views(work, views)

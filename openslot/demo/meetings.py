@@ -7,13 +7,13 @@ from openslot.demo.guests import GUESTS, REASONS, came_from
 from openslot.demo.history import at
 from openslot.domains.accounts.models import User
 from openslot.domains.availability.models import ById
-from openslot.domains.availability.operations import list_open
-from openslot.domains.bookings import operations as bookings
+from openslot.domains.availability.operations import list_open_slots
 from openslot.domains.bookings.models import BookingRef, BookingWanted, Invitee
-from openslot.domains.calls import operations as calls
+from openslot.domains.bookings.operations import cancel_booking, create_booking, reschedule_booking
 from openslot.domains.calls.models import CallDirection, CallStatus, Ending
-from openslot.domains.conversations import operations as conversations
+from openslot.domains.calls.operations import record_call
 from openslot.domains.conversations.models import Channel, MessageDirection
+from openslot.domains.conversations.operations import record_message
 from openslot.domains.event_types.models import EventType
 from openslot.platform.core.times import at_second
 from openslot.platform.core.work import Work
@@ -34,7 +34,7 @@ async def make_meetings(work: Work, host: User, offered: list[EventType]) -> Non
 
 async def _book_one(work: Work, offer: EventType, day: date, chance: Random, *, after: datetime) -> None:
     which = ById(offer.id)
-    _, slots, _ = await list_open(work, which, timezone="UTC", first=day, last=day)
+    _, slots, _ = await list_open_slots(work, which, timezone="UTC", first=day, last=day)
     starts = [start for start in map(at_second, slots.starts) if start > after]
     if not starts:
         return
@@ -46,14 +46,14 @@ async def _book_one(work: Work, offer: EventType, day: date, chance: Random, *, 
         notes=guest.note or None,
         source=came_from(guest.name),
     )
-    booking = await bookings.create_booking(work, wanted)
+    booking = await create_booking(work, wanted)
     fate = chance.random()
     ref = BookingRef(booking.id, booking.host_id)
     if fate < 0.12:
-        await bookings.cancel_booking(work, ref, reason=chance.choice(REASONS))
+        await cancel_booking(work, ref, reason=chance.choice(REASONS))
     elif fate < 0.2 and len(starts) > 1:
         other = next(start for start in starts if start != booking.starts_at)
-        await bookings.reschedule_booking(work, ref, other, reason=chance.choice(REASONS))
+        await reschedule_booking(work, ref, other, reason=chance.choice(REASONS))
 
 
 IN, OUT = MessageDirection.INBOUND, MessageDirection.OUTBOUND
@@ -74,7 +74,7 @@ async def make_talks(work: Work, host: User) -> None:
     """Make threads and calls, once: every message and call has an id of its own."""
     for guest, (channel, messages) in zip(GUESTS, THREADS, strict=False):
         for n, (direction, content) in enumerate(messages):
-            await conversations.record_message(
+            await record_message(
                 work,
                 owner_id=host.id,
                 phone=guest.phone,
@@ -86,7 +86,7 @@ async def make_talks(work: Work, host: User) -> None:
             )
     for guest, (way, status, seconds) in zip(GUESTS, CALLS, strict=False):
         started_at = work.now - timedelta(days=3, hours=len(guest.name))
-        await calls.record_call(
+        await record_call(
             work,
             owner_id=host.id,
             direction=way,

@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
 from openslot.domains.event_types import models
-from openslot.domains.event_types import operations as event_types
-from openslot.domains.schedules import operations as schedules
+from openslot.domains.event_types.operations import add_event_type, draft_event_type, list_event_types
 from openslot.domains.schedules.models import HolidayCalendar, OutOfOffice, Schedule, TimeRange, WeeklyHours
+from openslot.domains.schedules.operations import add_out_of_office, add_schedule, change_schedule, list_schedules
 from openslot.platform.core.times import get_zone
 from openslot.platform.core.work import Work
 
@@ -53,48 +53,48 @@ GROUP_WORKSHOP = {
 
 async def make_offers(work: Work, host: User) -> list[models.EventType]:
     """Make the first host's hours and offers where they are missing, and list what can be booked."""
-    existing, _ = await event_types.list_event_types(work, host)
+    existing, _ = await list_event_types(work, host)
     if {each.slug for each in existing} <= {"30min"}:
-        schedule, *_ = await schedules.list_schedules(work, host)
+        schedule, *_ = await list_schedules(work, host)
         await _make_hours(work, host, schedule)
         for wanted in _wanted(work, schedule):
-            await event_types.add_event_type(work, schedule, wanted)
+            await add_event_type(work, schedule, wanted)
     return await list_offers(work, host)
 
 
 async def make_second_offers(work: Work, host: User) -> list[models.EventType]:
     """Give the second host something of another kind, with mornings alone, and list what can be booked."""
-    existing, _ = await event_types.list_event_types(work, host)
+    existing, _ = await list_event_types(work, host)
     if {each.slug for each in existing} <= {"30min"}:
         await _add_portfolio_review(work, host)
     return await list_offers(work, host)
 
 
 async def list_offers(work: Work, host: User) -> list[models.EventType]:
-    offered, _ = await event_types.list_event_types(work, host, only_active=True)
+    offered, _ = await list_event_types(work, host, only_active=True)
     return [each for each in offered if not each.is_private]
 
 
 async def _add_portfolio_review(work: Work, host: User) -> None:
-    schedule = await schedules.add_schedule(work, host, name="Mornings", hours=(MORNINGS,) * 5 + ((), ()))
-    review = event_types.draft(work, schedule, name="Portfolio review", slug="portfolio-review", duration_minutes=45)
+    schedule = await add_schedule(work, host, name="Mornings", hours=(MORNINGS,) * 5 + ((), ()))
+    review = draft_event_type(work, schedule, name="Portfolio review", slug="portfolio-review", duration_minutes=45)
     location = models.Location(models.LocationKind.IN_PERSON, "Harbor Studio, 12 Pier Street, Brooklyn")
-    await event_types.add_event_type(work, schedule, replace(review, location=location, buffer_after=15))
+    await add_event_type(work, schedule, replace(review, location=location, buffer_after=15))
 
 
 async def _make_hours(work: Work, host: User, schedule: Schedule) -> None:
     hours = replace(schedule, weekly_hours=MARAS_WEEK, holidays=HolidayCalendar("DE", "BE"))
-    await schedules.change_schedule(work, hours)
+    await change_schedule(work, hours)
     today = work.now.astimezone(get_zone(host.zone)).replace(hour=0, minute=0, second=0, microsecond=0)
     monday = today + timedelta(days=7 * 6 - today.weekday())
-    await schedules.add_out_of_office(work, host, OutOfOffice(monday, monday + timedelta(days=5), "Sailing"))
+    await add_out_of_office(work, host, OutOfOffice(monday, monday + timedelta(days=5), "Sailing"))
 
 
 def _wanted(work: Work, schedule: Schedule) -> list[models.EventType]:
-    intro = event_types.draft(work, schedule, name="Intro call", slug="intro-call", duration_minutes=30)
-    consultation = event_types.draft(work, schedule, name="Consultation", slug="consultation", duration_minutes=60)
-    workshop = event_types.draft(work, schedule, name="Group workshop", slug="group-workshop", duration_minutes=90)
-    partner = event_types.draft(work, schedule, name="Partner sync", slug="partner-sync", duration_minutes=25)
+    intro = draft_event_type(work, schedule, name="Intro call", slug="intro-call", duration_minutes=30)
+    consultation = draft_event_type(work, schedule, name="Consultation", slug="consultation", duration_minutes=60)
+    workshop = draft_event_type(work, schedule, name="Group workshop", slug="group-workshop", duration_minutes=90)
+    partner = draft_event_type(work, schedule, name="Partner sync", slug="partner-sync", duration_minutes=25)
     return [
         replace(intro, **INTRO_CALL),
         replace(consultation, **CONSULTATION),

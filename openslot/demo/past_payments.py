@@ -24,7 +24,7 @@ from openslot.domains.payments.models import (
     StoredPayment,
     StoredRefund,
 )
-from openslot.domains.payments.refunds import rules as refund_rules
+from openslot.domains.payments.refunds.rules import sum_refunds
 from openslot.domains.payments.store import PAYMENTS, REFUNDS
 from openslot.platform.core.actor import ActorKind
 from openslot.platform.core.db import Db
@@ -110,7 +110,7 @@ class PastPayments:
             updated_at=at,
         )
         self._refunds.append(refund)
-        refunded = self._keep(booking, replace(refund_rules.sum_refunds(payment, [refund]), updated_at=at))
+        refunded = self._keep(booking, replace(sum_refunds(payment, [refund]), updated_at=at))
         self._tell(at, PaymentRefunded(**self._name(refunded, offer), refund=refund))
         return refunded
 

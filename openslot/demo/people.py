@@ -4,21 +4,20 @@ import base64
 
 from msgspec import Struct
 
-from openslot.domains.access import operations as access
 from openslot.domains.access.models import AGENTS
+from openslot.domains.access.operations import create_agent_key, create_api_key, create_scim_token, give_password
 from openslot.domains.access.passwords import hash_password, is_password
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.errors import OrganizationNotFound
-from openslot.domains.accounts.members import operations as members
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member, list_organization_members
 from openslot.domains.accounts.members.store import find_membership
 from openslot.domains.accounts.models import Organization, Role, User, UserWanted
+from openslot.domains.accounts.operations import find_user_by_email, finish_first_steps, get_user
 from openslot.domains.accounts.organizations.operations import add_domain, add_organization, get_organization
 from openslot.domains.accounts.organizations.store import has_domain_of
 from openslot.domains.accounts.plans import Plan
 from openslot.domains.accounts.profiles.store import is_reserved
 from openslot.domains.accounts.store import find_password_hash
-from openslot.domains.people import operations as people
+from openslot.domains.people.operations import welcome_user
 from openslot.platform.core.work import Work
 
 DOMAIN = "harbor.example"
@@ -55,16 +54,16 @@ async def make_people(work: Work) -> dict[str, User]:
     for person in (HOST, SECOND_HOST, ADMIN):
         user = await _find(work, organization, person) or await _add(work, person)
         if await find_membership(work.db, organization.id, user.id) is None:
-            await add_member(work, organization, user, role=person.role)
-        made[person.username] = await accounts.get_user(work, user.id)
+            await add_organization_member(work, organization, user, role=person.role)
+        made[person.username] = await get_user(work, user.id)
     return made
 
 
 async def make_keys(work: Work, host: User) -> tuple[str, str, dict[str, str]]:
     organization = await _find_or_add_organization(work)
-    api_key, _ = await access.create_api_key(work, host, name="Demo")
-    scim_token, _ = await access.create_scim_token(work, organization, name="Demo")
-    agent_keys = {agent: (await access.create_agent_key(work, agent, name="Demo"))[0] for agent in AGENTS}
+    api_key, _ = await create_api_key(work, host, name="Demo")
+    scim_token, _ = await create_scim_token(work, organization, name="Demo")
+    agent_keys = {agent: (await create_agent_key(work, agent, name="Demo"))[0] for agent in AGENTS}
     return api_key, scim_token, agent_keys
 
 
@@ -80,10 +79,10 @@ async def _find_or_add_organization(work: Work) -> Organization:
 
 async def _find(work: Work, organization: Organization, person: DemoPerson) -> User | None:
     """Find a person of the demo, also one who has changed the address; nobody can prove the domain but the demo."""
-    found = await accounts.find_user_by_email(work, person.email)
+    found = await find_user_by_email(work, person.email)
     if found is not None or not await has_domain_of(work.db, organization.id, person.email):
         return found
-    users = (member.user for member in await members.list_members(work, organization))
+    users = (member.user for member in await list_organization_members(work, organization))
     return next((user for user in users if user.username == person.username), None)
 
 
@@ -98,9 +97,9 @@ async def _add(work: Work, person: DemoPerson) -> User:
         zone=person.zone,
         is_admin=person.is_admin,
     )
-    user = await people.welcome(work, wanted)
+    user = await welcome_user(work, wanted)
     # People of the demo have finished the first steps long ago.
-    await accounts.finish_welcome(work, user)
+    await finish_first_steps(work, user)
     return user
 
 
@@ -112,5 +111,5 @@ async def make_sign_in(work: Work, user: User) -> SignIn:
     known = await find_password_hash(work.db, user.id)
     # To check a password takes as long as to set it.
     if known is None or not await is_password(password, known):
-        await access.set_password(work, user, await hash_password(password))
+        await give_password(work, user, await hash_password(password))
     return SignIn(email=user.email, password=password)

@@ -82,8 +82,8 @@ OF_DOORS: tuple[Mutant, ...] = (
         "doors/agents/test_marketing.py::test_looking_at_the_page_changes_nothing",
         (
             "doors/web/account.py",
-            "_, is_done = await emails.get_recipient(work, token)",
-            "is_done = await emails.unsubscribe(work, token) or True",
+            "_, is_done = await get_email_recipient(work, token)",
+            "is_done = await unsubscribe_recipient(work, token) or True",
         ),
     ),
     mutant(

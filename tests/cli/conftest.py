@@ -122,7 +122,7 @@ async def lived_in(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> A
         settings = _settings_of(url, tmp_path_factory.mktemp("lived_in"))
         async with open_runtime(settings) as runtime:
             async with runtime.transaction(OPERATOR) as work:
-                user = await people.welcome(
+                user = await people.welcome_user(
                     work, UserWanted(email="mara@lindqvist.example", name="Mara", username="mara")
                 )
             await _seal(runtime, user)

@@ -11,7 +11,7 @@ import pytest
 from openslot.cli.doctor import examine
 from openslot.domains.accounts.models import User
 from openslot.domains.availability.models import ByPage
-from openslot.domains.availability.operations import list_open
+from openslot.domains.availability.operations import list_open_slots
 from openslot.domains.bookings.models import BookingWanted, Invitee
 from openslot.domains.bookings.operations import create_booking
 from openslot.domains.doctor.database import look_at_database
@@ -353,7 +353,7 @@ async def test_a_booking_that_may_be_booked_over_is_named(settings: Settings, ru
     assert (await inside(settings))["bookings"].state is FindingState.OK
     async with runtime.transaction(PUBLIC) as work:
         which = ByPage(user.username, "30min")
-        _, slots, _ = await list_open(work, which, timezone="UTC")
+        _, slots, _ = await list_open_slots(work, which, timezone="UTC")
         invitee = Invitee(name="Li", email="li@wei.example", zone="UTC")
         wanted = BookingWanted(which=which, starts_at=at_second(slots.starts[-1]), invitee=invitee)
         booking = await create_booking(work, wanted)

@@ -27,12 +27,12 @@ async def founded(runtime: Runtime) -> FoundedTeam:
 
 async def book(runtime: Runtime, event_type_id: UUID) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await ledger.settle(work, event_type_id)
+        await ledger.settle_credits(work, event_type_id)
         (loaded,) = await ledger.load_groups(work, event_type_id)
         choice = choose(loaded.candidates, pick=1, rules=loaded.rules)
         assert choice is not None
         asked = ChoiceAsked(pick=1, balance=loaded.rules.balance, candidates=loaded.candidates)
-        ledger.assign(work, loaded.group, choice, asked, AssignmentReason.BOOKED, booking_id=uuid4())
+        ledger.assign_hosts(work, loaded.group, choice, asked, AssignmentReason.BOOKED, booking_id=uuid4())
         await work.apply()
 
 

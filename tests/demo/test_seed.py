@@ -8,7 +8,7 @@ from openslot.demo.large import make_large
 from openslot.demo.seed import Seeded, seed
 from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.errors import UsernameAlreadyExists
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import UserWanted
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.platform.core.actor import OPERATOR
@@ -87,7 +87,7 @@ async def test_somebody_else_with_the_name_of_a_demo_person_is_left_alone(runtim
     async with runtime.transaction(OPERATOR) as work:
         harbor = await add_organization(work, name="Harbor", slug="harbor")
         other = await accounts.add_user(work, UserWanted(email="mara@real.org", name="Mara", username="mara"))
-        await add_member(work, harbor, other)
+        await add_organization_member(work, harbor, other)
     with pytest.raises(UsernameAlreadyExists):
         await make(runtime)
 

@@ -51,6 +51,6 @@ async def _furnish(postgres: str, name: str, url: str, directory: Path) -> str:
     await connection.close()
     settings = load_settings({"database_url": url, "data_dir": directory}, environ={})
     async with open_runtime(settings) as runtime, runtime.transaction(OPERATOR) as work:
-        user = await people.welcome(work, UserWanted(email="h@host.example", name="Host", plan=Plan.PRO))
+        user = await people.welcome_user(work, UserWanted(email="h@host.example", name="Host", plan=Plan.PRO))
         key, _ = await access.create_api_key(work, user, name="hostile")
         return key

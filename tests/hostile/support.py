@@ -75,7 +75,7 @@ async def working(runtime: Runtime) -> AsyncIterator[asyncio.Task[None]]:
 
 async def add_owner(runtime: Runtime, name: str, *urls: str) -> User:
     async with runtime.transaction(OPERATOR) as work:
-        owner = await people.welcome(work, UserWanted(email=f"{name}@owner.example", name=name, plan=Plan.PRO))
+        owner = await people.welcome_user(work, UserWanted(email=f"{name}@owner.example", name=name, plan=Plan.PRO))
         for url in urls:
             await webhooks.add_endpoint(work, owner, EndpointWanted(url=url))
     return owner

@@ -89,8 +89,10 @@ async def test_two_spellings_are_one_contact(runtime: Runtime, user: User) -> No
     assert len(pairs) > 200
     async with runtime.transaction(OPERATOR) as work:
         for one, other in some(pairs, daily=4 * DAILY):
-            made = await contacts.find_or_add(work, owner_id=user.id, name="A", email=parse_email(one))
-            assert await contacts.find_or_add(work, owner_id=user.id, name="A", email=parse_email(other)) == made
+            made = await contacts.find_or_add_contact(work, owner_id=user.id, name="A", email=parse_email(one))
+            assert (
+                await contacts.find_or_add_contact(work, owner_id=user.id, name="A", email=parse_email(other)) == made
+            )
             with pytest.raises(ContactEmailAlreadyExists):
                 await contacts.add_contact(work, user, ContactWanted(name=Name("A"), email=EmailAddress(other)))
         await work.record()
@@ -117,7 +119,7 @@ async def test_two_spellings_book_and_wait_as_one(runtime: Runtime, user: User) 
 
 async def verify(runtime: Runtime, token: str) -> None:
     work = runtime.work(PUBLIC)
-    await people.verify(work, token, browser="cookie", password="", address="192.0.2.1", user_agent="")
+    await people.verify_sign_up(work, token, browser="cookie", password="", address="192.0.2.1", user_agent="")
 
 
 async def test_two_spellings_sign_up_for_one_account(runtime: Runtime, password_hash: str) -> None:

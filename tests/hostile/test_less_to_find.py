@@ -34,7 +34,7 @@ def token_of(answer: httpx2.Response) -> str:
 
 async def make_private(runtime: Runtime, event_type: EventType) -> str:
     async with runtime.transaction(OPERATOR) as work:
-        return await get_private_token(work, await event_types.make_private(work, event_type))
+        return await get_private_token(work, await event_types.make_event_type_private(work, event_type))
 
 
 def echoing(receiver: Receiver) -> None:
@@ -141,7 +141,7 @@ async def test_after_a_lost_key_a_message_is_made_anew(
     await work_until_settled(runtime, clock)
     await runtime.pool.execute("update webhook_messages set sealed = sealed || 'x'")
     async with runtime.transaction(OPERATOR) as work:
-        assert await webhooks.replay(work, EndpointRef(endpoint.id), Span(), Replay.ALL) == 1
+        assert await webhooks.replay_events(work, EndpointRef(endpoint.id), Span(), Replay.ALL) == 1
     await work_until_settled(runtime, clock)
 
     assert len(receiver.got) == 2

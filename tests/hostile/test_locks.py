@@ -49,7 +49,7 @@ class Host(Struct, frozen=True):
 async def welcome(runtime: Runtime, name: str) -> Host:
     """Open an account with a key and something to book."""
     async with runtime.transaction(OPERATOR) as work:
-        user = await people.welcome(work, UserWanted(email=f"{name}@host.example", name=name, plan=Plan.PRO))
+        user = await people.welcome_user(work, UserWanted(email=f"{name}@host.example", name=name, plan=Plan.PRO))
         key, _ = await access.create_api_key(work, user, name="lock")
         (event_type, *_), _ = await event_types.list_event_types(work, user)
         return Host(user, str(event_type.id), {"Authorization": f"Bearer {key}"})

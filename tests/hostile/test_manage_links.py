@@ -112,11 +112,11 @@ def unfold(text: str) -> str:
 
 async def read_export(runtime: Runtime, user: User) -> str:
     async with runtime.transaction(OPERATOR) as work:
-        export_id = await exports.request_export(work, user)
+        export_id = await exports.request_data_export(work, user)
     await make_export(runtime, export_id)
     work = runtime.work(OPERATOR)
     export = await exports.get_ready_export(work, user, export_id)
-    file = zipfile.ZipFile(io.BytesIO(b"".join([piece async for piece in exports.read_file(work, export)])))
+    file = zipfile.ZipFile(io.BytesIO(b"".join([piece async for piece in exports.read_export_file(work, export)])))
     return unfold("\n".join(file.read(name).decode() for name in file.namelist()))
 
 

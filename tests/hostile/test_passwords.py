@@ -17,8 +17,8 @@ from openslot.domains.access.limits import store
 from openslot.domains.access.models import SignedIn
 from openslot.domains.access.passwords import AT_ONCE, KNOWN, STRANGERS, check_password, hash_password, is_password
 from openslot.domains.accounts import operations as accounts
-from openslot.domains.accounts.invitations.operations import invitation_token, invite
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.invitations.operations import invitation_token, make_invitation
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import User, UserWanted
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.people import operations as people
@@ -39,7 +39,7 @@ async def host(runtime: Runtime) -> User:
     """Someone whose password is cheap to check."""
     async with runtime.transaction(OPERATOR) as work:
         wanted = UserWanted(email="ines@lindqvist.example", name="Ines Lindqvist")
-        return await people.welcome(work, wanted, password_hash=CHEAP.hash(PASSWORD))
+        return await people.welcome_user(work, wanted, password_hash=CHEAP.hash(PASSWORD))
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ async def sessions(runtime: Runtime) -> set[bytes]:
 
 async def test_a_sign_in_that_waits_for_a_change_is_refused(runtime: Runtime, host: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await access.set_password(work, host, CHEAP.hash(NEW))
+        await access.give_password(work, host, CHEAP.hash(NEW))
         late = asyncio.create_task(sign_in(runtime, host))
         await until_one_waits(runtime)
     with pytest.raises(InvalidCredentials):
@@ -147,7 +147,7 @@ async def test_an_operators_new_password_ends_sessions_devices_and_pauses(runtim
         with pytest.raises(InvalidCredentials):
             await sign_in(runtime, host, "wrong")
     async with runtime.transaction(OPERATOR) as work:
-        await access.set_password(work, host, CHEAP.hash(NEW))
+        await access.give_password(work, host, CHEAP.hash(NEW))
     await runtime.pool.execute("delete from rate_log")
 
     assert await sessions(runtime) == set()
@@ -217,7 +217,7 @@ async def changing(runtime: Runtime, user: User) -> object:
 async def setting_up(runtime: Runtime, user: User) -> object:
     del user
     wanted = UserWanted(email="first@lindqvist.example", name="First")
-    return await people.set_up(runtime.work(PUBLIC), "no link", wanted, password=NEW, user_agent="")
+    return await people.set_up_installation(runtime.work(PUBLIC), "no link", wanted, password=NEW, user_agent="")
 
 
 @pytest.mark.usefixtures("no_threads")
@@ -277,8 +277,8 @@ async def test_a_crowd_of_strangers_is_refused_at_once_and_leaves_room_for_known
 async def test_who_is_invited_takes_a_strangers_place(client: httpx2.AsyncClient, runtime: Runtime, host: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name="Harbor", slug="harbor")
-        await add_member(work, organization, host)
-        token = invitation_token(runtime, await invite(work, organization, host))
+        await add_organization_member(work, organization, host)
+        token = invitation_token(runtime, await make_invitation(work, organization, host))
         await work.db.execute("update users set password_hash = null where id = $1", host.id)
     for _ in range(AT_ONCE + 16):
         assert STRANGERS.acquire(blocking=False)

@@ -15,7 +15,7 @@ from openslot.domains.calendars import operations as calendars
 from openslot.domains.calendars.models import CalDavWanted, IcsWanted
 from openslot.domains.calendars.sync import sync_connection
 from openslot.domains.oidc.models import Provider
-from openslot.domains.oidc.provider import get_keys, get_metadata
+from openslot.domains.oidc.provider import get_provider_keys, get_provider_metadata
 from openslot.domains.webhooks import reactions
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.config import Networks, Settings
@@ -124,7 +124,7 @@ async def two_hanging(runtime: Runtime, names: NameServer) -> AsyncIterator[None
     """Have two users connect many calendars at once whose names are never answered."""
     users = [await add_owner(runtime, f"hostile{number}") for number in range(2)]
     tasks = [
-        asyncio.create_task(calendars.connect(runtime.work(OPERATOR), user, wanted))
+        asyncio.create_task(calendars.connect_calendar(runtime.work(OPERATOR), user, wanted))
         for number, user in enumerate(users)
         for each in range(20)
         for wanted in (
@@ -158,7 +158,7 @@ async def test_a_calendar_is_connected_while_those_of_two_others_hang(
         address = f"http://dav.harbor.example:{radicale.port}/"
         async with two_hanging(runtime, names), asyncio.timeout(60):
             wanted = CalDavWanted(address=address, username=USER, password=PASSWORD)
-            connection = await calendars.connect(runtime.work(OPERATOR), third, wanted)
+            connection = await calendars.connect_calendar(runtime.work(OPERATOR), third, wanted)
             assert [each.name for each in connection.calendars] == ["Work"]
             assert await sync_connection(runtime, connection.id) is None
 
@@ -170,7 +170,7 @@ async def test_a_feed_is_connected_and_read_while_those_of_two_others_hang(
     names.addresses["feeds.harbor.example"] = ["127.0.0.1"]
     async with publishing(FEED) as feed, two_hanging(runtime, names), asyncio.timeout(60):
         wanted = IcsWanted(feed.url.replace("127.0.0.1", "feeds.harbor.example"))
-        connection = await calendars.connect(runtime.work(OPERATOR), third, wanted)
+        connection = await calendars.connect_calendar(runtime.work(OPERATOR), third, wanted)
         assert await sync_connection(runtime, connection.id) is None
 
 
@@ -184,5 +184,5 @@ async def test_the_identity_provider_is_read_while_calendars_of_two_users_hang(
         provider = Provider(
             issuer=fake.issuer, client_id=CLIENT_ID, client_secret=CLIENT_SECRET, redirect_uri="http://127.0.0.1/"
         )
-        metadata = await get_metadata(runtime, provider)
-        assert len(await get_keys(runtime, metadata)) == 1
+        metadata = await get_provider_metadata(runtime, provider)
+        assert len(await get_provider_keys(runtime, metadata)) == 1

@@ -65,7 +65,7 @@ def _send(process: psutil.Process, number: signal.Signals) -> None:
 
 async def make_key(settings: Settings) -> dict[str, str]:
     async with open_runtime(settings) as runtime, runtime.transaction(OPERATOR) as work:
-        user = await people.welcome(work, UserWanted(email="h@host.example", name="Host", plan=Plan.PRO))
+        user = await people.welcome_user(work, UserWanted(email="h@host.example", name="Host", plan=Plan.PRO))
         key, _ = await access.create_api_key(work, user, name="stopped")
         return {"Authorization": f"Bearer {key}"}
 

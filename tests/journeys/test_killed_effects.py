@@ -88,7 +88,7 @@ async def at_radicale(settings: Settings, folder: Path) -> AsyncIterator[Calenda
 
         yield Calendar(
             settings=settings,
-            connect=lambda runtime, user: calendars.connect(runtime.work(OPERATOR), user, wanted),
+            connect=lambda runtime, user: calendars.connect_calendar(runtime.work(OPERATOR), user, wanted),
             show=show,
         )
 
@@ -103,9 +103,11 @@ async def at_google(settings: Settings, _: Path, *, invites: bool = False) -> As
 
         async def connect_account(_: Runtime, user: User) -> None:
             async with open_runtime(configured) as other:
-                made = await calendars.connect(other.work(OPERATOR), user, await allow(other, user, google))
+                made = await calendars.connect_calendar(other.work(OPERATOR), user, await allow(other, user, google))
                 async with other.transaction(OPERATOR) as work:
-                    await calendars.change_connection(work, ConnectionRef(made.id), ConnectionChanges(invites=invites))
+                    await calendars.change_calendar_connection(
+                        work, ConnectionRef(made.id), ConnectionChanges(invites=invites)
+                    )
 
         async def show() -> dict[str, tuple[str, datetime]]:
             return {
@@ -132,7 +134,9 @@ async def at_microsoft(settings: Settings, _: Path) -> AsyncIterator[Calendar]:
 
         async def connect_account(_: Runtime, user: User) -> None:
             async with open_runtime(configured) as other:
-                await calendars.connect(other.work(OPERATOR), user, await allow_microsoft(other, user, microsoft))
+                await calendars.connect_calendar(
+                    other.work(OPERATOR), user, await allow_microsoft(other, user, microsoft)
+                )
 
         async def show() -> dict[str, tuple[str, datetime]]:
             items = mailbox.calendars[mailbox.default].items

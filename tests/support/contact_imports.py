@@ -41,7 +41,7 @@ async def run_imports(runtime: Runtime) -> None:
     """Run every batch that is planned, 100 at most: none would go on for ever."""
     for _ in range(100):
         row = await runtime.pool.fetchrow(
-            "select id, round from effects where reaction = $1 and state = 'queued' limit 1", imports.IMPORT
+            "select id, round from effects where reaction = $1 and state = 'queued' limit 1", imports.CONTACT_IMPORT
         )
         if row is None:
             return

@@ -37,13 +37,13 @@ async def found_team(
         people_ = []
         for number in range(hosts):
             wanted = UserWanted(email=f"host{number}@{slug}.example", name=f"Host {number}", zone=zone)
-            user = await people.welcome(work, wanted)
+            user = await people.welcome_user(work, wanted)
             role = Role.OWNER if number == 0 else Role.MEMBER
-            await members.add_member(work, organization, user, role=role)
+            await members.add_organization_member(work, organization, user, role=role)
             people_.append(user)
         team = await teams.add_team(work, organization, name=name, zone=zone)
         for user in people_:
-            await teams.add_member(work, team, user.id)
+            await teams.add_team_member(work, team, user.id)
     return FoundedTeam(organization, team, tuple(people_))
 
 
@@ -68,7 +68,7 @@ async def add_event_type(
     owner = owner or founded.hosts[0]
     async with runtime.transaction(OPERATOR) as work:
         schedule, *_ = await schedules.list_schedules(work, owner)
-        wanted = event_types.draft(work, schedule, name="Demo", slug=slug, duration_minutes=duration_minutes)
+        wanted = event_types.draft_event_type(work, schedule, name="Demo", slug=slug, duration_minutes=duration_minutes)
         return await hosting.add_team_event_type(
             work,
             founded.team,

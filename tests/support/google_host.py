@@ -46,9 +46,9 @@ async def allow(
 ) -> Consent:
     """Go the whole way: to Google's page, decide there, and come back."""
     work = in_session(runtime, user)
-    url = await oauth.begin(work, user, OAuthVendor.GOOGLE, renews=renews)
+    url = await oauth.begin_oauth_consent(work, user, OAuthVendor.GOOGLE, renews=renews)
     back = google.consents.decide(url, email, **how)
-    return await oauth.finish(work, user, OAuthVendor.GOOGLE, read_callback(back))
+    return await oauth.finish_oauth_consent(work, user, OAuthVendor.GOOGLE, read_callback(back))
 
 
 def read_callback(url: str) -> CallbackQuery:

@@ -43,7 +43,7 @@ async def user(runtime: Runtime, password_hash: str) -> User:
         email="mara@lindqvist.example", name="Mara Lindqvist", username="mara", plan=Plan.PRO, zone=ZONE
     )
     async with runtime.transaction(OPERATOR) as work:
-        return await people.welcome(work, wanted, password_hash=password_hash)
+        return await people.welcome_user(work, wanted, password_hash=password_hash)
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ async def stranger(runtime: Runtime, password_hash: str) -> User:
     """Another host."""
     wanted = UserWanted(email="omar@haddad.example", name="Omar Haddad", username="omar", plan=Plan.PRO, zone=ZONE)
     async with runtime.transaction(OPERATOR) as work:
-        return await people.welcome(work, wanted, password_hash=password_hash)
+        return await people.welcome_user(work, wanted, password_hash=password_hash)
 
 
 async def open_session(runtime: Runtime, user: User) -> dict[str, str]:

@@ -36,5 +36,5 @@ async def connect(runtime: Runtime, user: User, **options: Any) -> CrmConnection
     connected = await crm.connect(work, user, CrmWanted(vendor="hubspot", secret=TOKEN))
     if options:
         async with runtime.transaction(OPERATOR) as inside:
-            return await crm.change_options(inside, user, connected.connection.id, options)
+            return await crm.change_crm_options(inside, user, connected.connection.id, options)
     return connected.connection

@@ -191,7 +191,7 @@ async def list_starts(runtime: Runtime, user_id: UUID, count: int) -> list[datet
     starts: list[datetime] = []
     first = datetime.now(UTC).date() + timedelta(days=1)
     while len(starts) < count:
-        _, slots, _ = await availability.list_open(
+        _, slots, _ = await availability.list_open_slots(
             runtime.work(OPERATOR),
             BySlug(user_id, "short"),
             timezone="UTC",

@@ -51,6 +51,6 @@ async def allow(
 ) -> Consent:
     """Go the whole way: to Microsoft's page, decide there, and come back."""
     work = in_session(runtime, user)
-    url = await oauth.begin(work, user, OAuthVendor.MICROSOFT, renews=renews)
+    url = await oauth.begin_oauth_consent(work, user, OAuthVendor.MICROSOFT, renews=renews)
     back = microsoft.login.decide(url, email, **how)
-    return await oauth.finish(work, user, OAuthVendor.MICROSOFT, read_callback(back))
+    return await oauth.finish_oauth_consent(work, user, OAuthVendor.MICROSOFT, read_callback(back))

@@ -68,8 +68,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave the tests of the other part out."""
     reasons = config.stash[REASONS] = {item.nodeid: find_reason(item) for item in items}
     for names in list_cases(items, reasons):
-        kept = {names[place] for place in choose_places(len(names), CASES)}
-        reasons.update((name, OF_CASES) for name in names if name not in kept)
+        chosen = {names[place] for place in choose_places(len(names), CASES)}
+        reasons.update((name, OF_CASES) for name in names if name not in chosen)
     if place := config.getoption("list_rest"):
         place.write_text("".join(f"{line}\n" for line in write_list(reasons)), "utf-8")
     if _chosen == ALL:

@@ -60,7 +60,7 @@ async def insert_connection(
     if user_id is not None:
         async with runtime.transaction(OPERATOR) as work:
             await accounts.follow_own(work, account, user_id)
-    return await connection_store.get(runtime.pool, connection_id)
+    return await connection_store.get_stored_connection(runtime.pool, connection_id)
 
 
 class ImpatientCheckouts(StripeCheckouts):

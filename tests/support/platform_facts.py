@@ -67,7 +67,7 @@ async def add_host(runtime: Runtime, clock: MovingClock, name: str, *, at: datet
     """Open an account at a time, with one event type."""
     now, clock.now = clock.now, at
     async with runtime.transaction(OPERATOR) as work:
-        user = await people.welcome(work, UserWanted(email=f"{name}@example.org", name=name.title()))
+        user = await people.welcome_user(work, UserWanted(email=f"{name}@example.org", name=name.title()))
     event_type = await offer(runtime, user, f"of-{name}")
     clock.now = now
     claim_id = new_id()
@@ -114,9 +114,9 @@ async def add_views(runtime: Runtime, host: Host, on: date, source: str, views: 
 async def erase(runtime: Runtime, host: Host) -> None:
     """Erase an account as its deletion does in the end."""
     async with runtime.transaction(SYSTEM) as work:
-        while await bookings.erase_some(work, host.user, 3):
+        while await bookings.erase_some_bookings(work, host.user, 3):
             pass
-        while await claims.erase_some(work, host.user, 100):
+        while await claims.erase_some_claims(work, host.user, 100):
             pass
         await store.finish_deletion(work.db, host.user.id, now=work.now)
 

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from openslot.domains.access import operations as access
-from openslot.domains.accounts.invitations.operations import invite
+from openslot.domains.accounts.invitations.operations import make_invitation
 from openslot.domains.accounts.members import operations as members
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.organizations.operations import add_organization
@@ -182,7 +182,7 @@ async def furnish(runtime: Runtime, user: User) -> Booking:
         # A member that has yet to accept is not managed by the organization.
         profile = {"userName": "mara@lindqvist.example"}
         await members.add_described_member(work, organization, user, profile=profile, said_active=True, pending=True)
-        await invite(work, organization, user)
+        await make_invitation(work, organization, user)
     event_id = await runtime.pool.fetchval("select id from events where type = 'booking.created'")
     ids: list[UUID] = [new_id() for _ in range(2)]
     given = dict(zip(KINDS, (user.id, None, booking.id, runtime.clock(), event_id, *ids, endpoint.id), strict=True))

@@ -76,10 +76,10 @@ async def make_one_of_each(runtime: Runtime, user: User) -> dict[str, str]:
     asked = await offer(runtime, user, "asked", requires_confirmation=True)
     request = await book(runtime, asked, TEN + timedelta(days=4))
     async with runtime.transaction(OPERATOR) as work:
-        export_id = await exports.request_export(work, user)
+        export_id = await exports.request_data_export(work, user)
         schedule, *_ = await schedules.list_schedules(work, user)
         day = date.fromisoformat(OTHERS["day"])
-        await schedules.add_overrides(work, user, schedule.id, first=day, last=day, hours=())
+        await schedules.add_schedule_overrides(work, user, schedule.id, first=day, last=day, hours=())
     await make_export(runtime, export_id)
     await runtime.pool.execute(MENDED)
     return {

@@ -32,14 +32,14 @@ async def add_people(runtime: Runtime, *names: str, zone: str = "UTC") -> list[U
             UserWanted(email=f"{name.lower()}@team.example", name=name, username=name.lower(), plan=Plan.PRO, zone=zone)
             for name in names
         )
-        return [await people.welcome(work, each, password_hash=None) for each in wanted]
+        return [await people.welcome_user(work, each, password_hash=None) for each in wanted]
 
 
 async def offer_as_team(runtime: Runtime, owner: User, *, slug: str = "demo") -> EventType:
     """Let a team have an event type of half an hour, whose owner need not host it."""
     async with runtime.transaction(OPERATOR) as work:
         schedule, *_ = await schedules.list_schedules(work, owner)
-        draft = event_types.draft(work, schedule, name=OFFER, slug=slug, duration_minutes=30)
+        draft = event_types.draft_event_type(work, schedule, name=OFFER, slug=slug, duration_minutes=30)
         made = await event_types.add_event_type(work, schedule, draft)
         organization_id, team_id = new_id(), new_id()
         await work.db.execute(
@@ -95,7 +95,7 @@ async def book_with(
     """Book a team's event type with these hosts, the organizer first."""
     async with runtime.transaction(actor) as work:
         claims = [await _claim(work, event_type, each, starts_at) for each in hosts]
-        contact = await contacts.find_or_add(
+        contact = await contacts.find_or_add_contact(
             work, owner_id=event_type.owner_id, name="Jonas Okafor", email="jonas@okafor.example", phone=None
         )
         booking = Booking(

@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Organization, User, UserWanted
 from openslot.domains.accounts.organizations import operations as organizations
 from openslot.domains.accounts.plans import Plan
@@ -55,7 +55,7 @@ async def open_team(
         slug = str(new_id())
         organization = await organizations.add_organization(work, name="Harbor", slug=slug, plan=Plan.BUSINESS)
         for user in (owner, *members):
-            await add_member(work, organization, user)
+            await add_organization_member(work, organization, user)
         team_id = new_id()
         await work.db.execute(
             """insert into teams (id, organization_id, name, slug, zone, created_at, updated_at)
@@ -92,7 +92,7 @@ async def offer(
     async with runtime.transaction(OPERATOR) as work:
         schedule, *_ = await schedules.list_schedules(work, owner)
         slug = changes.pop("slug", f"t{new_id().hex[-12:]}")
-        draft = event_types.draft(work, schedule, name="Team", slug=slug, duration_minutes=30)
+        draft = event_types.draft_event_type(work, schedule, name="Team", slug=slug, duration_minutes=30)
         made = await event_types.add_event_type(work, schedule, replace(draft, **changes))
         await work.db.execute("update event_types set team_id = $2 where id = $1", made.id, team_id)
         names = "".join(f", {name}" for name in rules)
@@ -119,7 +119,7 @@ async def offer(
 async def open_account(runtime: Runtime, name: str) -> User:
     async with runtime.transaction(OPERATOR) as work:
         wanted = UserWanted(email=f"{new_id()}@host.example", name=name, username=f"h{new_id().hex[-20:]}")
-        return await people.welcome(work, wanted)
+        return await people.welcome_user(work, wanted)
 
 
 async def book_team(runtime: Runtime, event_type: EventType, at: datetime, **more: Any) -> Booking:
@@ -142,7 +142,7 @@ async def book_weeks(
 
 async def hold_team(runtime: Runtime, event_type: EventType, at: datetime, *, holder: str | None = None) -> Hold:
     async with runtime.transaction(PUBLIC) as work:
-        return await claims.hold(work, ById(event_type.id), at, holder=holder or str(new_id()))
+        return await claims.hold_slot(work, ById(event_type.id), at, holder=holder or str(new_id()))
 
 
 async def list_hosts(runtime: Runtime, booking_id: UUID) -> list[UUID]:

@@ -34,7 +34,7 @@ async def add_host(runtime: Runtime, name: str = "ines") -> User:
         wanted = UserWanted(
             email=f"{name}@lindqvist.example", name=name.title(), username=name, plan=Plan.PRO, locale="en"
         )
-        return await people.welcome(work, wanted, password_hash=CHEAP.hash(PASSWORD))
+        return await people.welcome_user(work, wanted, password_hash=CHEAP.hash(PASSWORD))
 
 
 def in_session(runtime: Runtime, user: User, session_id: UUID | None = None) -> Work:
@@ -45,9 +45,9 @@ def in_session(runtime: Runtime, user: User, session_id: UUID | None = None) -> 
 async def turn_on(runtime: Runtime, user: User) -> App:
     """Turn two-factor authentication on; no code is used up yet."""
     work = in_session(runtime, user)
-    await two_factor.begin_setup(work, user, password=PASSWORD)
-    secret = await two_factor.get_setup(work, user)
-    codes = await two_factor.confirm_setup(work, user, code=App(secret, ()).code(runtime))
+    await two_factor.begin_two_factor_setup(work, user, password=PASSWORD)
+    secret = await two_factor.get_two_factor_secret(work, user)
+    codes = await two_factor.confirm_two_factor_setup(work, user, code=App(secret, ()).code(runtime))
     await forget_steps(runtime)
     return App(secret, codes)
 

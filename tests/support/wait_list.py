@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
 from openslot.domains.availability.models import ById, BySlug
-from openslot.domains.availability.operations import list_open
+from openslot.domains.availability.operations import list_open_slots
 from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.models import Booking, BookingRef, BookingWanted, Invitee
 from openslot.domains.event_types import operations as event_types
@@ -64,7 +64,7 @@ async def offer_day(runtime: Runtime, owner: User, slug: str = "day", **changes:
     """Offer a meeting that takes the whole day, with a wait list."""
     async with runtime.transaction(OPERATOR) as work:
         schedule, *_ = await schedules.list_schedules(work, owner)
-        draft = event_types.draft(work, schedule, name=slug.title(), slug=slug, duration_minutes=480)
+        draft = event_types.draft_event_type(work, schedule, name=slug.title(), slug=slug, duration_minutes=480)
         wanted = replace(draft, **{"wait_list_minutes": MINUTES, **changes})
         return await event_types.add_event_type(work, schedule, wanted)
 
@@ -109,7 +109,7 @@ async def ask_to_wait(
             zone="UTC",
             locale="en",
         )
-        await wait_list.join(work, wanted)
+        await wait_list.join_wait_list(work, wanted)
     found: UUID = await runtime.pool.fetchval(
         "select id from wait_list_entries where lower(email) = lower($1) order by created_at desc, id desc limit 1",
         email,
@@ -122,7 +122,7 @@ async def wait_for(runtime: Runtime, event_type: EventType, *emails: str, **more
     entries = [await ask_to_wait(runtime, event_type, email, **more) for email in emails]
     for entry in entries:
         async with runtime.transaction(PUBLIC) as work:
-            await wait_list.confirm(work, entry)
+            await wait_list.confirm_entry(work, entry)
     return entries
 
 
@@ -133,7 +133,7 @@ async def take_offer(runtime: Runtime, entry_id: UUID) -> Booking:
 
 
 async def accept(work: Work, entry_id: UUID) -> Booking:
-    found, offer = await wait_list.accept(work, entry_id)
+    found, offer = await wait_list.accept_offer(work, entry_id)
     entry = found.entry
     wanted = BookingWanted(
         which=BySlug(entry.host_id, found.event_type.slug, entry.minutes),
@@ -166,5 +166,5 @@ async def tell_offered(runtime: Runtime) -> list[tuple[str, str]]:
 async def list_starts(runtime: Runtime, event_type: EventType, day: date = TUESDAY) -> list[datetime]:
     """List what anybody could book on a day."""
     work = runtime.work(PUBLIC)
-    _, slots, _ = await list_open(work, ById(event_type.id), timezone="UTC", first=day, last=day)
+    _, slots, _ = await list_open_slots(work, ById(event_type.id), timezone="UTC", first=day, last=day)
     return [at_second(start) for start in slots.starts]

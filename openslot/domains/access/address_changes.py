@@ -3,17 +3,16 @@
 from datetime import timedelta
 from uuid import UUID
 
-from openslot.domains.access import operations as access
-from openslot.domains.access import store as session_store
 from openslot.domains.access.errors import EmailChangeLimitExceeded, InvalidEmailLink, PasswordChanged, PasswordRequired
 from openslot.domains.access.events import AddressChangeRequested
 from openslot.domains.access.models import AddressChange, SignedIn
+from openslot.domains.access.operations import confirm_password, let_in_verified
 from openslot.domains.access.resets import store
-from openslot.domains.access.two_factor.operations import confirm_code
+from openslot.domains.access.store import delete_sessions_of
+from openslot.domains.access.two_factor.operations import confirm_second_factor
 from openslot.domains.access.two_factor.store import delete_pending_of, lock_user
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import User
-from openslot.domains.accounts.operations import check_own_address, replace_address
+from openslot.domains.accounts.operations import check_own_address, get_user, replace_address
 from openslot.domains.accounts.sign_ups import forget_sign_ups
 from openslot.domains.accounts.store import find_password_hash, lock_host
 from openslot.domains.allowances.models import Cost
@@ -43,8 +42,8 @@ async def request_change(work: Work, user: User, email: str, *, password: str, c
     stored = await find_password_hash(work.db, user.id)
     if stored is None:
         raise PasswordRequired
-    await access.confirm_password(work, user, password)
-    await confirm_code(work, user, code)
+    await confirm_password(work, user, password)
+    await confirm_second_factor(work, user, code)
     change = AddressChange(id=new_id(), user_id=user.id, email=email, expires_at=work.now + LASTS)
     token_hash = fingerprint(change_token(work.runtime, change.id))
     async with work.transaction():
@@ -100,15 +99,15 @@ async def confirm_change(work: Work, user: User, token: str, *, user_agent: str)
         await lock_host(work.db, user.id)
         await lock_user(work.db, user.id)
         change = await get_change(work, user, token)
-        current = await accounts.get_user(work, user.id)
+        current = await get_user(work, user.id)
         await check_own_address(work, current)
         await replace_address(work, current, change.email)
         await store.end_changes(work.db, user.id, now=work.now)
         await store.delete_resets_of(work.db, user.id)
         await delete_pending_of(work.db, user.id)
         await forget_sign_ups(work, change.email)
-        if work.actor.credential_id not in await session_store.delete_sessions_of(work.db, user.id):
+        if work.actor.credential_id not in await delete_sessions_of(work.db, user.id):
             raise Unauthorized
         stored = await find_password_hash(work.db, user.id)
-        renewed = await accounts.get_user(work, user.id)
-        return await access.let_in_verified(work, renewed, password_hash=stored, user_agent=user_agent)
+        renewed = await get_user(work, user.id)
+        return await let_in_verified(work, renewed, password_hash=stored, user_agent=user_agent)

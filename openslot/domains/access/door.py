@@ -15,7 +15,7 @@ from openslot.domains.access import store
 from openslot.domains.access.entries.store import CredentialLookup, look_up
 from openslot.domains.access.errors import ScimPlanRequired, TooManyFailures
 from openslot.domains.access.failures import note_kept_out, note_wrong
-from openslot.domains.access.limits import operations as limits
+from openslot.domains.access.limits.operations import take_from_bucket
 from openslot.domains.access.models import (
     AgentEntry,
     AsksFirst,
@@ -161,7 +161,7 @@ RULES = {
 async def take_place(runtime: Runtime, kind: CredentialKind, credential_id: UUID) -> LimitVerdict:
     """Count one more request of a credential that is inside already, as part of a batch."""
     limit = RULES[kind].limit(runtime.settings)
-    return await limits.take(runtime.pool, f"{BUCKETS[kind]}{credential_id}", limit)
+    return await take_from_bucket(runtime.pool, f"{BUCKETS[kind]}{credential_id}", limit)
 
 
 async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
@@ -188,7 +188,7 @@ async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
 
 
 async def refuse_failed(runtime: Runtime, address: str, kind: CredentialKind) -> NoReturn:
-    verdict = await limits.take(runtime.pool, failures_of(address, kind), _failed_limit(runtime.settings, kind))
+    verdict = await take_from_bucket(runtime.pool, failures_of(address, kind), _failed_limit(runtime.settings, kind))
     if not verdict.taken:
         note_kept_out(kind, address)
         raise TooManyFailures(retry_after=verdict.retry_after)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.domains.access.limits import operations as limits
+from openslot.domains.access.limits.operations import take_from_bucket
 from openslot.domains.access.models import EmailCode
 from openslot.domains.access.resets import store
 from openslot.domains.allowances.models import Cost
@@ -57,7 +57,7 @@ async def send_code(
     It costs whoever asks and the host: a page is no way to mail codes to strangers without end, and that of a host for
     whom nobody vouches mails few.
     """
-    (await limits.take(runtime.pool, f"code:{from_address}", MAX_FROM_ADDRESS)).check()
+    (await take_from_bucket(runtime.pool, f"code:{from_address}", MAX_FROM_ADDRESS)).check()
 
     asked_by = name_asker(runtime, from_address)
 

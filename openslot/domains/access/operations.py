@@ -24,12 +24,11 @@ from openslot.domains.access.models import (
 )
 from openslot.domains.access.passwords import KNOWN, STRANGERS, check_password, hash_password, is_password
 from openslot.domains.access.sessions import find_device, new_device
-from openslot.domains.access.two_factor import store as two_factor_store
-from openslot.domains.access.two_factor.operations import confirm_code, hold_sign_in, use_code
-from openslot.domains.access.two_factor.store import is_on
-from openslot.domains.accounts import operations as accounts
+from openslot.domains.access.two_factor.operations import confirm_second_factor, hold_sign_in, use_code
+from openslot.domains.access.two_factor.store import find_pending_sign_in, is_on, lock_user, use_pending_sign_in
 from openslot.domains.accounts.events import UserPasswordChanged
 from openslot.domains.accounts.models import Organization, User
+from openslot.domains.accounts.operations import replace_password, set_password_hash
 from openslot.domains.accounts.plans import PLANS_WITH_API
 from openslot.domains.accounts.store import find_password_hash, find_sign_in, has_users, to_user
 from openslot.platform.core.errors import Invalid, Unauthorized
@@ -188,10 +187,10 @@ async def change_password(
     """
     check_password(new)
     stored = await confirm_password(work, user, current)
-    await confirm_code(work, user, code)
+    await confirm_second_factor(work, user, code)
     password_hash = await hash_password(new)
     async with work.transaction():
-        if not await accounts.replace_password(work, user, old=stored, new=password_hash):
+        if not await replace_password(work, user, old=stored, new=password_hash):
             raise errors.PasswordChanged
         if work.actor.credential_id not in await store.delete_sessions_of(work.db, user.id):
             raise Unauthorized
@@ -212,9 +211,9 @@ async def confirm_password(work: Work, user: User, password: str) -> str | None:
     return stored
 
 
-async def set_password(work: Work, user: User, password_hash: str) -> None:
+async def give_password(work: Work, user: User, password_hash: str) -> None:
     """Give a user a password without asking for the old one; sessions and known devices end, and no pause is left."""
-    await accounts.set_password(work, user, password_hash)
+    await set_password_hash(work, user, password_hash)
     await store.delete_sessions_of(work.db, user.id)
     await forgive_strangers(work.db, user.email)
 
@@ -277,14 +276,14 @@ async def finish_sign_in(
     work: Work, *, token: str, code: str, device: str = "", address: str, user_agent: str
 ) -> SignedIn:
     """Begin the session of a pending sign-in if the code is right; wrong codes are limited as passwords are."""
-    row = await two_factor_store.find_pending(work.db, fingerprint(token), now=work.now)
+    row = await find_pending_sign_in(work.db, fingerprint(token), now=work.now)
     if row is None:
         raise errors.SignInExpired
     user, stored = to_user(row, now=work.now), row["password_hash"]
     known = find_device(work.runtime.signer, device, user.id, password_hash=stored or "", now=work.now)
     async with counted(work, by_code(user.id, address, device=known)), work.transaction():
-        await two_factor_store.lock_user(work.db, user.id)
-        if not await two_factor_store.use_pending(work.db, fingerprint(token), now=work.now):
+        await lock_user(work.db, user.id)
+        if not await use_pending_sign_in(work.db, fingerprint(token), now=work.now):
             raise errors.SignInExpired
         await use_code(work, user, code)
         return await let_in_verified(work, user, password_hash=stored, user_agent=user_agent)

@@ -19,8 +19,8 @@ from openslot.domains.accounts.events import (
     UserSettingsChanged,
 )
 from openslot.domains.accounts.invitations.store import delete_open_invitations
-from openslot.domains.accounts.members import store as member_store
 from openslot.domains.accounts.members.operations import check_another_admin
+from openslot.domains.accounts.members.store import find_managing_organization, owns_organization
 from openslot.domains.accounts.models import (
     Activity,
     Organization,
@@ -109,7 +109,7 @@ async def list_activity(
     return await store.list_activity(work.db, user.id, span=span, limit=limit, offset=(page - 1) * limit)
 
 
-async def change_settings(work: Work, user: User, wanted: UserSettings) -> User:
+async def change_user_settings(work: Work, user: User, wanted: UserSettings) -> User:
     given = check_settings(wanted)
     changed = replace(user, **given)
     names = tuple(name for name in given if getattr(user, name) != getattr(changed, name))
@@ -139,22 +139,22 @@ async def change_settings(work: Work, user: User, wanted: UserSettings) -> User:
     return replace(changed, updated_at=work.now)
 
 
-async def set_preferences(work: Work, user: User, wanted: Preferences) -> None:
+async def set_user_preferences(work: Work, user: User, wanted: Preferences) -> None:
     """Change how the user's own pages look; it is nobody else's concern, and so no event."""
     await store.update_preferences(work.db, user.id, wanted)
 
 
-async def set_welcome_step(work: Work, user: User, step: int) -> None:
+async def set_first_step(work: Work, user: User, step: int) -> None:
     """Keep which of the first steps comes next; a step that is repeated, or taken after all were, changes nothing."""
     if user.welcome_step is not None and step > user.welcome_step:
         await store.update_welcome_step(work.db, user.id, step)
 
 
-async def finish_welcome(work: Work, user: User) -> None:
+async def finish_first_steps(work: Work, user: User) -> None:
     await store.update_welcome_step(work.db, user.id, None)
 
 
-async def change_plan(
+async def set_user_plan(
     work: Work, user: User, plan: Plan, *, until: datetime | None = None, reason: str | None = None
 ) -> User:
     await store.update_plan(work.db, user.id, plan, until=until, now=work.now)
@@ -164,14 +164,14 @@ async def change_plan(
     return await get_user(work, user.id)
 
 
-async def clear_plan(work: Work, user: User) -> None:
+async def clear_decided_plan(work: Work, user: User) -> None:
     """Take back what an operator has decided: the user has no plan of their own, unless it is paid for."""
     await store.clear_plan(work.db, user.id, now=work.now)
 
 
-async def follow_subscription(work: Work, user: User, plan: Plan, *, until: datetime | None) -> None:
+async def follow_user_subscription(work: Work, user: User, plan: Plan, *, until: datetime | None) -> None:
     """Give a user the plan that is paid for, unless an operator has decided otherwise."""
-    if await store.is_plan_decided(work.db, user.id):
+    if await store.is_user_plan_decided(work.db, user.id):
         return
     await store.follow_subscription(work.db, user.id, plan, until=until, now=work.now)
     if plan != user.plan:
@@ -185,7 +185,7 @@ async def list_plan_grants(work: Work, user: User) -> list[PlanGrant]:
     return await store.list_plan_grants(work.db, user.id)
 
 
-async def set_password(work: Work, user: User, password_hash: str) -> None:
+async def set_password_hash(work: Work, user: User, password_hash: str) -> None:
     await store.update_password(work.db, user.id, password_hash, now=work.now)
 
 
@@ -199,7 +199,7 @@ async def is_unclaimed(work: Work, user: User) -> bool:
     return await store.is_unclaimed(work.db, user.id)
 
 
-async def claim(work: Work, user: User, *, name: str, locale: str, password_hash: str) -> User:
+async def claim_account(work: Work, user: User, *, name: str, locale: str, password_hash: str) -> User:
     """Give an unclaimed account to whoever has proven that its address is theirs, open and with their password."""
     opened = await store.open_claimed(
         work.db, user.id, name=name, locale=locale, password_hash=password_hash, now=work.now
@@ -223,7 +223,7 @@ async def set_admin(work: Work, user: User, *, is_admin: bool) -> User:
     return await get_user(work, user.id)
 
 
-async def disable_user(work: Work, user: User, *, reason: str | None) -> bool:
+async def set_user_disabled(work: Work, user: User, *, reason: str | None) -> bool:
     if user.is_admin:
         await check_another_admin(work, user)
     if not await store.update_disabled(work.db, user.id, work.now, now=work.now):
@@ -232,19 +232,19 @@ async def disable_user(work: Work, user: User, *, reason: str | None) -> bool:
     return True
 
 
-async def enable_user(work: Work, user: User) -> None:
+async def set_user_enabled(work: Work, user: User) -> None:
     if await is_leaving(work.db, user.id):
         raise errors.AccountDeletionPending
     if await store.update_disabled(work.db, user.id, None, now=work.now):
         await work.record(UserEnabled(user_id=user.id, email=user.email))
 
 
-async def close_for_good(work: Work, user: User) -> None:
+async def close_account_for_good(work: Work, user: User) -> None:
     if not await store.close_for_good(work.db, user.id, now=work.now):
         raise errors.AccountDeletionPending
 
 
-async def rename(work: Work, user: User, name: str) -> None:
+async def rename_user(work: Work, user: User, name: str) -> None:
     await store.update_name(work.db, user.id, name, now=work.now)
     await work.record(UserChanged(user_id=user.id, email=user.email, name=name, previous_email=user.email))
 
@@ -273,9 +273,7 @@ async def change_address(work: Work, organization: Organization, user: User, ema
 
 async def check_own_address(work: Work, user: User) -> None:
     """Refuse a user whose address an identity provider decides about."""
-    managed_by = (
-        None if await _keeps_address(work, user) else await member_store.find_managing_organization(work.db, user.id)
-    )
+    managed_by = None if await _keeps_address(work, user) else await find_managing_organization(work.db, user.id)
     if managed_by is not None:
         raise errors.EmailManagedByOrganization(managed_by)
 
@@ -287,7 +285,7 @@ async def replace_address(work: Work, user: User, email: str) -> None:
     await delete_open_invitations(work.db, user.id)
 
 
-async def note_left(work: Work, user: User) -> None:
+async def note_user_left(work: Work, user: User) -> None:
     """Record when a user left an organization, so that a booking requested before and made after is refused."""
     await store.update_left(work.db, user.id, left_at=work.runtime.clock())
 
@@ -310,4 +308,4 @@ async def _choose_username(work: Work, wanted: UserWanted, tried: AbstractSet[st
 
 
 async def _keeps_address(work: Work, user: User) -> bool:
-    return user.is_admin or await member_store.owns_organization(work.db, user.id)
+    return user.is_admin or await owns_organization(work.db, user.id)

@@ -159,7 +159,7 @@ async def follow_subscription(db: Db, user_id: UUID, plan: Plan, *, until: datet
     await db.execute(statement, user_id, plan, until, now)
 
 
-async def is_plan_decided(db: Db, user_id: UUID) -> bool:
+async def is_user_plan_decided(db: Db, user_id: UUID) -> bool:
     return bool(await db.fetchval(f"select {PLAN_IS_DECIDED} from users where id = $1", user_id))
 
 
@@ -223,14 +223,14 @@ async def update_preferences(db: Db, user_id: UUID, wanted: Preferences) -> None
     await db.execute(statement, user_id, wanted.theme, wanted.hour_format, wanted.first_weekday)
 
 
-async def close_account(db: Db, user_id: UUID, organization_id: UUID, *, now: datetime) -> bool:
+async def close_managed_account(db: Db, user_id: UUID, organization_id: UUID, *, now: datetime) -> bool:
     """Close an account on behalf of an organization; False if it was already closed."""
     statement = """update users set disabled_at = $3, updated_at = $3, suspended_by = $2
         where id = $1 and disabled_at is null returning id"""
     return await db.fetchval(statement, user_id, organization_id, now) is not None
 
 
-async def reopen_account(
+async def reopen_managed_account(
     db: Db, user_id: UUID, organization_id: UUID, *, still_closed_by: UUID | None, now: datetime
 ) -> bool:
     """Open an account that this organization has closed, or leave it closed by another; False if neither was."""

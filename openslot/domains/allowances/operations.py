@@ -87,9 +87,9 @@ async def spend(
     one host's day, and `most` is what is allowed there instead of their allowance. The host is told of a refusal, and
     so is an account that asked itself.
     """
-    used = await find_used(work, cost, causes, amount=amount, scope=scope, most=most)
+    used = await find_used_allowance(work, cost, causes, amount=amount, scope=scope, most=most)
     if used is not None:
-        note_refused(work.runtime, cost, used.cause, used.allowance, host_id=host_id)
+        note_refused_cost(work.runtime, cost, used.cause, used.allowance, host_id=host_id)
         raise used
 
 
@@ -132,7 +132,7 @@ async def has_spent_on_page(work: Work, host_id: UUID) -> bool:
     return True
 
 
-async def find_used(
+async def find_used_allowance(
     work: Work,
     cost: Cost,
     causes: Sequence[CostCause],
@@ -179,7 +179,7 @@ def allow_here(settings: Settings, cost: Cost, cause: CostCause) -> Allowance:
     return allow(cost, cause, base=getattr(settings, f"allowance_{cost}"))
 
 
-def note_refused(
+def note_refused_cost(
     runtime: Runtime, cost: Cost, cause: CostCause, allowance: Allowance, *, host_id: UUID | None = None
 ) -> None:
     """Count a refusal for the metrics, and have its host told of it: the transaction that is refused is rolled back."""

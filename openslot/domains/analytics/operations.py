@@ -29,13 +29,13 @@ def count_view(runtime: Runtime, view: PageView) -> None:
     runtime.batcher(_count).tell(view, max_waiting=MAX_WAITING)
 
 
-async def add_views(work: Work, views: Mapping[PageView, int]) -> None:
+async def add_page_views(work: Work, views: Mapping[PageView, int]) -> None:
     """Add counts of visits, in a transaction; other writers wait until it ends."""
     await store.lock_views(work.db)
     await store.add_views(work.db, views, max_sources=MAX_SOURCES)
 
 
-async def list_views(work: Work, user: User, *, first: date, last: date) -> list[CountedViews]:
+async def list_page_views(work: Work, user: User, *, first: date, last: date) -> list[CountedViews]:
     """List how often a host's pages were visited, by page, day and source."""
     return await store.list_views(work.db, user.id, first=first, last=last)
 
@@ -45,7 +45,7 @@ async def read_figures(work: Work, host: User, period: HostPeriod, *, event_type
     return await host_store.read_figures(work.db, host.id, period, zone=host.zone, event_type_id=event_type_id)
 
 
-async def read_overview(work: Work, host: User, period: HostPeriod) -> HostOverview:
+async def read_host_overview(work: Work, host: User, period: HostPeriod) -> HostOverview:
     """Count a host's visits and bookings over a period, and read when the host is busy on its last day."""
     zone = get_zone(host.zone)
     since, begins, ends = (
@@ -57,7 +57,7 @@ async def read_overview(work: Work, host: User, period: HostPeriod) -> HostOverv
 async def _count(runtime: Runtime, views: Sequence[PageView]) -> Sequence[None]:
     try:
         async with runtime.transaction(SYSTEM) as work:
-            await add_views(work, Counter(views))
+            await add_page_views(work, Counter(views))
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as fault:
         log.warning("page views were not counted", views=len(views), error=str(fault))
     return [None] * len(views)

@@ -54,5 +54,7 @@ async def list_slots(
 ) -> ShownSlots:
     """List the available start times of one of your event types."""
     which = BySlug(user.id, slug, duration_minutes)
-    found, slots, zone = await operations.list_open(work, which, timezone=timezone, first=start_date, last=end_date)
+    found, slots, zone = await operations.list_open_slots(
+        work, which, timezone=timezone, first=start_date, last=end_date
+    )
     return show_open(found, slots, zone)

@@ -5,7 +5,7 @@ from math import ceil
 
 from openslot.domains.access.door import network_of
 from openslot.domains.availability import team_claim_store
-from openslot.domains.availability.claims import store as claim_store
+from openslot.domains.availability.claims.store import count_holds, find_last_hold, lock_network
 from openslot.domains.availability.errors import HoldLimitExceeded, SlotRecentlyHeld
 from openslot.domains.availability.models import SlotContext
 from openslot.platform.core.work import Work
@@ -17,8 +17,8 @@ AGAIN_AFTER = timedelta(minutes=10)
 async def check_address(work: Work, holder: str) -> None:
     """Refuse what an address or its IPv6 network holds beyond its limit; others of it wait until the commit."""
     network = network_of(holder)
-    await claim_store.lock_network(work.db, network)
-    of_address, of_network = await claim_store.count_holds(work.db, holder, network, now=work.now)
+    await lock_network(work.db, network)
+    of_address, of_network = await count_holds(work.db, holder, network, now=work.now)
     if of_address >= MAX_OF_ADDRESS or of_network >= MAX_OF_NETWORK:
         raise HoldLimitExceeded
 
@@ -27,7 +27,7 @@ async def check_again(work: Work, found: SlotContext, starts_at: datetime, *, ho
     """Refuse to hold a time again that the same address has held until a moment ago."""
     ends_at, event_type = starts_at + found.inputs.duration, found.inputs.event_type
     if event_type.team_id is None:
-        last = await claim_store.find_last_hold(work.db, holder, found.host_no, starts_at=starts_at, ends_at=ends_at)
+        last = await find_last_hold(work.db, holder, found.host_no, starts_at=starts_at, ends_at=ends_at)
     else:
         last = await team_claim_store.find_last_hold(
             work.db, holder, event_type.id, starts_at=starts_at, ends_at=ends_at

@@ -49,7 +49,7 @@ AROUND = (timedelta(days=7), timedelta(days=30))
 _DAY, _SECOND = timedelta(days=1), timedelta(seconds=1)
 
 
-async def list_open(
+async def list_open_slots(
     work: Work,
     which: EventTypeRef,
     *,
@@ -68,7 +68,9 @@ async def list_open(
     return found, await _list_offered(db, found, which, days, zone), zone
 
 
-async def list_taken(work: Work, which: EventTypeRef, on: date, zone: ZoneInfo) -> tuple[SlotContext, Slots, list[int]]:
+async def list_taken_slots(
+    work: Work, which: EventTypeRef, on: date, zone: ZoneInfo
+) -> tuple[SlotContext, Slots, list[int]]:
     """List the open starts of a day of the asker's calendar, and those that others have taken."""
     days = Days(on, on)
     found = await _find(work, which, days, zone)
@@ -77,7 +79,7 @@ async def list_taken(work: Work, which: EventTypeRef, on: date, zone: ZoneInfo) 
     return found, lister(found.inputs, days, viewer=zone), taken
 
 
-async def list_month(
+async def list_month_of_slots(
     work: Work,
     which: EventTypeRef | Drafted,
     *,
@@ -103,7 +105,7 @@ async def list_month(
     return months.pick_month(found, slots, month=shown, zone=zone, today=today)
 
 
-async def list_nearest(
+async def list_nearest_slots(
     work: Work, which: EventTypeRef, starts_at: datetime, *, without: UUID | None = None, max_: int = 3
 ) -> months.NearestSlots:
     """List the open starts nearest to one that may be gone, and return whether that one is open."""
@@ -115,11 +117,11 @@ async def list_nearest(
     return months.NearestSlots(found=found, starts=months.nearest(slots, wanted, max_=max_), is_open=is_open)
 
 
-async def get_offer(work: Work, which: ByPage | ByTeamPage) -> SlotContext:
+async def get_slot_context(work: Work, which: ByPage | ByTeamPage) -> SlotContext:
     return await _get(work, which, work.now, work.now)
 
 
-async def explain(
+async def explain_start_time(
     work: Work, which: EventTypeRef, starts_at: datetime, *, without: UUID | None = None
 ) -> StartExplained:
     """Return every rule that closes a start, and what would open it; a claim or seat that would move closes nothing."""
@@ -248,20 +250,20 @@ def _is_plain(which: ByPage | ByTeamPage) -> bool:
     return is_line(owner) and is_line(which.token or "")
 
 
-async def keep_source(work: Work, source_id: UUID, *, host_id: UUID, name: str) -> None:
+async def keep_busy_source(work: Work, source_id: UUID, *, host_id: UUID, name: str) -> None:
     await store.upsert_source(work.db, source_id, host_id=host_id, name=name)
 
 
-async def drop_sources(work: Work, source_ids: Sequence[UUID]) -> None:
+async def drop_busy_sources(work: Work, source_ids: Sequence[UUID]) -> None:
     await store.delete_sources(work.db, source_ids)
 
 
-async def close_after(work: Work, source_ids: Sequence[UUID], at: datetime | None) -> None:
+async def close_sources_after(work: Work, source_ids: Sequence[UUID], at: datetime | None) -> None:
     """Treat the host as busy from that time on, unless the sources are read again before."""
     await store.update_closing(work.db, source_ids, at)
 
 
-async def replace_spans(
+async def replace_busy_spans(
     work: Work,
     source_id: UUID,
     spans: Mapping[str, Iterable[Interval]],
@@ -275,5 +277,5 @@ async def replace_spans(
     await store.replace_spans(work.db, source_id, spans, of_claims or {})
 
 
-async def forget_past(work: Work, source_id: UUID, *, before: datetime) -> None:
+async def forget_past_spans(work: Work, source_id: UUID, *, before: datetime) -> None:
     await store.delete_past(work.db, source_id, before=before)

@@ -11,12 +11,11 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from openslot.domains.allowances import operations as allowances
 from openslot.domains.allowances.models import Allowance, CauseKind, Cost, CostCause
+from openslot.domains.allowances.operations import causes_of, find_used_allowance, note_refused_cost, spend
 from openslot.domains.allowances.rules import DAY
 from openslot.domains.availability import store, team_claim_store
-from openslot.domains.availability.claims import store as claim_store
-from openslot.domains.availability.claims.store import Unconfirmed
+from openslot.domains.availability.claims.store import Unconfirmed, list_unconfirmed
 from openslot.domains.availability.errors import DayHoldLimitExceeded
 from openslot.domains.availability.models import ByBooking, Claimed, ClaimedHost, Days, SlotContext, SlotInputs
 from openslot.domains.availability.slots import list_slots, spans_of
@@ -47,15 +46,15 @@ class TakenShare(Struct, frozen=True):
 async def spend_time(work: Work, taken: Claimed, *, email: str) -> None:
     """Refuse who has taken too many times of this host for a day, whether they were held before or not."""
     owner_id = taken.event_type.owner_id
-    causes = await allowances.causes_of(work, email=email)
-    await allowances.spend(work, Cost.TIME, causes, scope=str(owner_id), host_id=owner_id)
+    causes = await causes_of(work, email=email)
+    await spend(work, Cost.TIME, causes, scope=str(owner_id), host_id=owner_id)
 
 
 async def spend_hold(work: Work, taken: Claimed) -> None:
     """Refuse to hold too many times of this host for a day; looking at times keeps nobody from booking one."""
     owner_id = taken.event_type.owner_id
-    causes = await allowances.causes_of(work)
-    await allowances.spend(work, Cost.TIME, causes, scope=f"holds of {owner_id}", host_id=owner_id)
+    causes = await causes_of(work)
+    await spend(work, Cost.TIME, causes, scope=f"holds of {owner_id}", host_id=owner_id)
 
 
 async def check(work: Work, taken: Claimed, *, is_booked: bool = False) -> None:
@@ -74,15 +73,15 @@ async def check(work: Work, taken: Claimed, *, is_booked: bool = False) -> None:
     owner_id = taken.event_type.owner_id
     allowance = Allowance(percent, DAY)
     cause = CostCause(kind=CauseKind.DAY, name=str(owner_id))
-    allowances.note_refused(work.runtime, Cost.TIME, cause, allowance, host_id=owner_id if is_booked else None)
+    note_refused_cost(work.runtime, Cost.TIME, cause, allowance, host_id=owner_id if is_booked else None)
     raise DayHoldLimitExceeded(retry_after=_wait(others, work.now))
 
 
 async def _is_first(work: Work, taken: Claimed) -> bool:
     # Whoever comes from an unknown network can't be told apart, and mail domains can be named by anybody.
-    causes = await allowances.causes_of(work)
+    causes = await causes_of(work)
     scope = f"first of {taken.event_type.owner_id}"
-    return bool(causes) and await allowances.find_used(work, Cost.TIME, causes, scope=scope, most=1) is None
+    return bool(causes) and await find_used_allowance(work, Cost.TIME, causes, scope=scope, most=1) is None
 
 
 async def _find_exceeded(work: Work, taken: Claimed) -> tuple[Sequence[Unconfirmed], TakenShare | None]:
@@ -115,7 +114,7 @@ async def _list_others(work: Work, taken: Claimed, days: Days) -> list[Unconfirm
         return await team_claim_store.list_unconfirmed(
             work.db, taken.event_type.id, since=since, until=until, now=work.now, without=taken.own_id
         )
-    return await claim_store.list_unconfirmed(
+    return await list_unconfirmed(
         work.db, _found_of(taken).host_no, since=since, until=until, now=work.now, without=taken.own_id
     )
 
@@ -125,7 +124,7 @@ async def _measure_own(
 ) -> list[tuple[Sequence[Unconfirmed], TakenShare]]:
     """Measure what is closed of the own calendar of one who hosts it for a team."""
     since, until = _spans(days, taken)
-    others = await claim_store.list_unconfirmed(
+    others = await list_unconfirmed(
         work.db, host.host_no, since=since, until=until, now=work.now, without=host.claim_id
     )
     if len(others) < ALWAYS:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from openslot.domains.accounts.store import lock_hosts
 from openslot.domains.availability import holds, shares, team_claim_store, team_session_store, team_sessions
-from openslot.domains.availability.claims import store as claim_store
+from openslot.domains.availability.claims.store import has_only_seat
 from openslot.domains.availability.errors import HoldNotFound, SlotUnavailable
 from openslot.domains.availability.models import ById, Claimed, ClaimedHost, ClaimKind, Code, EventTypeRef, Hold, Weeks
 from openslot.domains.availability.slots import is_askable, repeat_weekly
@@ -17,13 +17,13 @@ from openslot.domains.availability.team_hosts import list_free, team_of
 from openslot.domains.availability.team_slots import judge_hosts, judge_team, list_wanted
 from openslot.domains.availability.team_taking import check_start, claimed, find, judge, rehost, take
 from openslot.domains.event_types.rules import is_offered
-from openslot.domains.teams.ledger import operations as ledger
+from openslot.domains.teams.ledger.operations import assign_hosts, give_hold_back, settle_credits
 from openslot.domains.teams.models import AssignmentReason
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.times import get_zone
 from openslot.platform.core.work import Work
-from openslot.platform.flags import operations as flags
 from openslot.platform.flags.models import FlagKey
+from openslot.platform.flags.operations import check_enabled
 
 HOLD_LASTS = timedelta(minutes=10)
 
@@ -33,7 +33,7 @@ async def claim(
 ) -> Claimed:
     """Choose hosts for a slot and take their time, or that of the caller's own hold; the event type is locked."""
     if hold_id is not None:
-        await ledger.settle(work, event_type_id)
+        await settle_credits(work, event_type_id)
         kept = await _keep(work, which, starts_at, hold_id)
         if kept is not None:
             return kept
@@ -51,8 +51,8 @@ async def judge_weeks(
     if held is not None and (held.event_type_id, held.starts_at) != (event_type_id, starts_at):
         raise Invalid(details={"holdId": "is for a different time"})
     if held is not None and hold_id is not None:
-        await ledger.give_back(work, hold_id)
-    await ledger.settle(work, event_type_id)
+        await give_hold_back(work, hold_id)
+    await settle_credits(work, event_type_id)
     until = starts_at + timedelta(weeks=weeks) if is_askable(starts_at) else None
     found = await find(work, which, starts_at, until=until, without=hold_id if held else None)
     inputs = found.inputs
@@ -87,7 +87,7 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
     found, free = await judge(work, which, starts_at)
     if not is_offered(found.inputs.event_type):
         raise SlotUnavailable
-    await flags.check_enabled(work, FlagKey.BOOKING_HOLDS, user_id=found.inputs.event_type.owner_id)
+    await check_enabled(work, FlagKey.BOOKING_HOLDS, user_id=found.inputs.event_type.owner_id)
     await holds.check_again(work, found, starts_at, holder=holder)
     expires_at = work.now + HOLD_LASTS
     judged = found, free
@@ -95,7 +95,7 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
     if taken.chosen:
         work.stage(team_claim_store.insert_held(taken.hosts))
     for each in taken.chosen:
-        ledger.assign(work, each.group, each.choice, each.asked, AssignmentReason.HELD, hold_id=taken.claim_id)
+        assign_hosts(work, each.group, each.choice, each.asked, AssignmentReason.HELD, hold_id=taken.claim_id)
     await shares.spend_hold(work, taken)
     await work.apply()
     await shares.check(work, taken)
@@ -104,7 +104,7 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
 
 async def drop_hold(work: Work, hold_id: UUID) -> None:
     """Release the hosts of a hold, and give back their credit; the event type is locked."""
-    held = await team_sessions.find_hold(work, hold_id)
+    held = await team_sessions.find_team_hold(work, hold_id)
     if held is None:
         raise HoldNotFound
     await lock_hosts(work.db, [each.user_id for each in held.hosts])
@@ -113,7 +113,7 @@ async def drop_hold(work: Work, hold_id: UUID) -> None:
         raise HoldNotFound
     if held.seat_id is not None:
         await team_sessions.vacate(work, held.hosts, held.seat_id)
-    await ledger.settle(work, held.event_type_id)
+    await settle_credits(work, held.event_type_id)
 
 
 async def move(
@@ -127,7 +127,7 @@ async def move(
     without = seat_id or hosts[0].claim_id
     found = await find(work, which, starts_at, without=without)
     code = check_start(found, starts_at, field="newStartTime")
-    sits_alone = seat_id is None or await claim_store.sits_alone(work.db, seat_id, now=work.now)
+    sits_alone = seat_id is None or await has_only_seat(work.db, seat_id, now=work.now)
     if not sits_alone or team_sessions.find_session(found, starts_at) is not None:
         judged = await judge(work, which, starts_at, field="newStartTime", without=without)
         return await team_sessions.sit_down(work, which, starts_at, judged, without=without, leaving=hosts)
@@ -160,12 +160,12 @@ async def replace_host(
 
 async def _keep(work: Work, which: EventTypeRef, starts_at: datetime, hold_id: UUID) -> Claimed | None:
     """Turn a hold into a booking's time, with the hosts and the credit that it has; None if it is not live."""
-    seen = await team_sessions.find_hold(work, hold_id)
+    seen = await team_sessions.find_team_hold(work, hold_id)
     if seen is None:
         return None
     await lock_hosts(work.db, [each.user_id for each in seen.hosts])
     # A hold that was dropped or has expired meanwhile holds nobody.
-    held = await team_sessions.find_hold(work, hold_id)
+    held = await team_sessions.find_team_hold(work, hold_id)
     if held is None:
         return None
     found = await find(work, which, starts_at, without=held.hosts[0].claim_id)
@@ -177,6 +177,6 @@ async def _keep(work: Work, which: EventTypeRef, starts_at: datetime, hold_id: U
     if not is_open or any(each.host_no not in free for each in held.hosts):
         raise SlotUnavailable
     if held.seat_id is not None:
-        return team_sessions.keep_seat(work, found, held)
+        return team_sessions.keep_team_seat(work, found, held)
     work.stage(*team_claim_store.keep_claims(held.hosts, found.inputs, starts_at))
     return claimed(found, starts_at, held.hosts, hold_id=hold_id)

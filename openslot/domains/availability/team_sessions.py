@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from openslot.domains.accounts.store import lock_hosts
 from openslot.domains.availability import team_claim_store, team_session_store
-from openslot.domains.availability.claims import store as claim_store
+from openslot.domains.availability.claims.store import find_hold, insert_seat, keep_seat
 from openslot.domains.availability.errors import SlotUnavailable
 from openslot.domains.availability.models import Claimed, ClaimedHost, ClaimKind, EventTypeRef, SlotContext
 from openslot.domains.availability.team_claim_store import HeldTeam
@@ -32,12 +32,12 @@ def find_session(found: SlotContext, starts_at: datetime) -> TeamSession | None:
     return team_of(found).sessions.get(floor_second(starts_at))
 
 
-async def find_hold(work: Work, hold_id: UUID) -> HeldTeam | None:
+async def find_team_hold(work: Work, hold_id: UUID) -> HeldTeam | None:
     """Find a live hold of a team, or a held seat with the hosts of its session."""
     held = await team_claim_store.find_hold(work.db, hold_id, now=work.now)
     if held is not None:
         return held
-    seat = await claim_store.find_hold(work.db, hold_id, now=work.now)
+    seat = await find_hold(work.db, hold_id, now=work.now)
     hosts = await team_session_store.list_hosts(work.db, seat.claim_id) if seat and seat.seat_id else ()
     if seat is None or not hosts:
         return None
@@ -120,17 +120,17 @@ def _join(
 
 
 def _seat(work: Work, session_id: UUID, *, expires_at: datetime | None, holder: str | None) -> UUID:
-    seat_id, seated = claim_store.insert_seat(session_id, expires_at=expires_at, holder=holder, now=work.now)
+    seat_id, seated = insert_seat(session_id, expires_at=expires_at, holder=holder, now=work.now)
     work.stage(seated)
     return seat_id
 
 
-def keep_seat(work: Work, found: SlotContext, held: HeldTeam) -> Claimed:
+def keep_team_seat(work: Work, found: SlotContext, held: HeldTeam) -> Claimed:
     """Stage what turns a held seat into a booking's; the hosts of its session are locked."""
     session_id, seat_id = held.hosts[0].claim_id, held.seat_id
     if seat_id is None:
         raise TypeError("the hold has no seat")
-    work.stage(claim_store.keep_seat(seat_id))
+    work.stage(keep_seat(seat_id))
     work.stage(*team_session_store.join(held.hosts, seats=found.inputs.event_type.seats, expires_at=None))
     return claimed(
         found,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from openslot.domains.accounts.store import give_back, lock_for_try
 from openslot.domains.availability import store, team_claim_store
-from openslot.domains.availability.claims import store as claim_store
+from openslot.domains.availability.claims.store import expire_holds
 from openslot.domains.availability.errors import InvalidStartTime, SlotUnavailable
 from openslot.domains.availability.explain import explain_start
 from openslot.domains.availability.models import (
@@ -33,7 +33,7 @@ from openslot.domains.availability.team_slots import judge_free, judge_team
 from openslot.domains.availability.team_store import reread_hosts
 from openslot.domains.event_types.errors import EventTypeNotFound
 from openslot.domains.teams.choice import repeat
-from openslot.domains.teams.ledger import operations as ledger
+from openslot.domains.teams.ledger.operations import settle_credits
 from openslot.platform.core.events import make_changes
 from openslot.platform.core.work import Work
 
@@ -198,7 +198,7 @@ async def _judge_again(
         raise _Lost(lost)
     for no, host in team_of(again).hosts.items():
         if host.has_stale:
-            await claim_store.expire(work.db, no, now=work.now)
+            await expire_holds(work.db, no, now=work.now)
 
 
 async def _list_lost(
@@ -250,7 +250,7 @@ async def judge(
     """Read what decides about a start that may be booked, with a settled ledger, and list who is free then."""
     found = await find(work, which, starts_at, without=without)
     if team_of(found).is_unsettled:
-        await ledger.settle(work, found.inputs.event_type.id)
+        await settle_credits(work, found.inputs.event_type.id)
         found = await find(work, which, starts_at, without=without)
     is_open, free = judge_free(found.inputs, starts_at) if is_askable(starts_at) else (False, set())
     # If enough are free, why the others are not does not matter.

@@ -11,7 +11,7 @@ from openslot.domains.bookings import operations, schemas
 from openslot.domains.bookings.hosts.schemas import show_hosts
 from openslot.domains.bookings.links import list_manage_urls, manage_url
 from openslot.domains.bookings.models import BookingRef, Status
-from openslot.domains.bookings.series import operations as series
+from openslot.domains.bookings.series.operations import cancel_series, create_series
 from openslot.domains.bookings.series.schemas import read_recurrence, show_series
 from openslot.platform.core.moments import read_span
 from openslot.platform.core.work import Work
@@ -49,7 +49,7 @@ async def list_bookings(
 @get()
 async def get_booking(work: Work, user: User, booking_id: UUID) -> schemas.DetailedBooking:
     """Get one of your bookings with its event type, contact and emails."""
-    booking, emails = await operations.get_with_emails(work, BookingRef(booking_id, user.id))
+    booking, emails = await operations.get_booking_with_emails(work, BookingRef(booking_id, user.id))
     logs = [schemas.show_email(email) for email in emails]
     url, hosts = manage_url(work.runtime, booking_id), show_hosts(booking.hosts)
     return schemas.show_detailed_entry(booking, manage_url=url, hosts=hosts, email_logs=logs)
@@ -60,7 +60,7 @@ async def create_booking(work: Work, user: User, data: schemas.BookingBody) -> s
     """Book an available slot of one of your event types for an invitee, once or in several weeks in a row."""
     wanted = schemas.read_wanted(data, BySlug(user.id, data.event_type_slug, data.duration_minutes))
     if data.recurrence:
-        made = await series.create_series(work, wanted, read_recurrence(data.recurrence))
+        made = await create_series(work, wanted, read_recurrence(data.recurrence))
         shown = show_series(made, list_manage_urls(work.runtime, made.booking_ids))
         return schemas.CreatedBooking(booking_id=str(made.bookings[0].id), series=shown)
     booking = await operations.create_booking(work, wanted)
@@ -75,7 +75,7 @@ async def cancel_booking(
     data: schemas.CancelBody | None = None,
 ) -> Success:
     """Cancel one of your bookings, or its whole series. Cancelling it again changes nothing."""
-    cancel = series.cancel_series if data and data.series else operations.cancel_booking
+    cancel = cancel_series if data and data.series else operations.cancel_booking
     await cancel(work, BookingRef(booking_id, user.id), reason=data.reason if data else None)
     return Success()
 

@@ -14,13 +14,25 @@ from openslot.domains.availability.models import ByBooking, ClaimedHost
 from openslot.domains.availability.team_hosts import choose_hosts, list_free, team_of
 from openslot.domains.bookings import errors, operations, rules, store
 from openslot.domains.bookings.events import BookingReassigned, BookingRequestReassigned
-from openslot.domains.bookings.hosts import operations as hosts
-from openslot.domains.bookings.hosts import store as host_store
+from openslot.domains.bookings.hosts.operations import change_hosts, find_hosts, show_hosts, tell_with_hosts
+from openslot.domains.bookings.hosts.store import (
+    give_bookings_to_owner,
+    is_host_of_booking,
+    is_manager_of_event_type,
+    list_replaceable_hosts,
+    list_upcoming_of_event_type,
+    list_upcoming_of_host,
+    lock_session,
+)
 from openslot.domains.bookings.models import Booking, BookingDetails, BookingRef, RequestState, Status
-from openslot.domains.bookings.requests import operations as requests
-from openslot.domains.bookings.requests import store as request_store
-from openslot.domains.bookings.strangers import operations as strangers
-from openslot.domains.contacts import operations as contacts
+from openslot.domains.bookings.requests.operations import (
+    decline_booking_request,
+    decline_some_booking_requests,
+    find_waiting_request,
+)
+from openslot.domains.bookings.requests.store import find_request, list_ends_of_requests
+from openslot.domains.bookings.strangers.operations import spend_mail
+from openslot.domains.contacts.operations import find_or_add_contact
 from openslot.domains.event_types.errors import EventTypeNotFound
 from openslot.domains.teams import hosting
 from openslot.domains.teams.models import AssignmentReason
@@ -67,7 +79,7 @@ async def reassign_booking(
     The owner of the event type may, the managers of the team, and the host for themselves.
     """
     details = await _get_for_change(work, ref)
-    taken = await hosts.find(work, details)
+    taken = await find_hosts(work, details)
     await _check_may_reassign(work, details, from_user, taken)
     if details.booking.status is Status.CANCELLED:
         raise errors.BookingAlreadyCancelled
@@ -95,7 +107,7 @@ async def _check_may_reassign(
     if user_id is None:
         raise errors.BookingNotFound
     is_own_claim = user_id == from_user and any(each.user_id == from_user for each in taken)
-    if is_own_claim and await host_store.is_host(work.db, details.booking.id, user_id):
+    if is_own_claim and await is_host_of_booking(work.db, details.booking.id, user_id):
         return
     if not await _decides(work, details, user_id):
         raise errors.BookingNotFound
@@ -104,7 +116,7 @@ async def _check_may_reassign(
 async def _decides(work: Work, details: BookingDetails, user_id: UUID) -> bool:
     """Answer whether somebody may replace every host."""
     is_owner = user_id == details.booking.host_id
-    return is_owner or await host_store.is_manager(work.db, details.event_type.id, user_id)
+    return is_owner or await is_manager_of_event_type(work.db, details.event_type.id, user_id)
 
 
 async def list_replaceable(work: Work, user: User, booking_id: UUID) -> tuple[BookingDetails, tuple[ClaimedHost, ...]]:
@@ -113,7 +125,7 @@ async def list_replaceable(work: Work, user: User, booking_id: UUID) -> tuple[Bo
     They come first themselves; others find nothing.
     """
     details = await _get(work, BookingRef(booking_id, None))
-    found, is_manager, is_colleague = await host_store.list_replaceable(work.db, booking_id, user.id)
+    found, is_manager, is_colleague = await list_replaceable_hosts(work.db, booking_id, user.id)
     taken = sorted(found, key=lambda each: each.user_id != user.id)
     decides = is_manager or user.id == details.booking.host_id
     replaceable = tuple(taken) if decides else tuple(taken[: is_colleague and details.is_hosted_by(user.id)])
@@ -126,7 +138,7 @@ async def _get(work: Work, ref: BookingRef) -> BookingDetails:
     try:
         return await operations.get_booking(work, ref)
     except errors.BookingNotFound:
-        found = await request_store.find_request(work.db, ref)
+        found = await find_request(work.db, ref)
         if found is None or found.request.state is not RequestState.WAITING:
             raise
         return found.details
@@ -169,7 +181,7 @@ async def _replace(
 ) -> Booking:
     """Let somebody else replace a host in a booking, or in all bookings of its session."""
     booking = details.booking
-    together = await host_store.lock_session(work.db, booking.claim_id) if booking.seat_id else [details]
+    together = await lock_session(work.db, booking.claim_id) if booking.seat_id else [details]
     which = ByBooking(booking.event_type_id, booking.minutes)
     try:
         claimed = await team_claims.replace_host(work, which, booking.starts_at, taken, leaving, named=to_user)
@@ -177,19 +189,19 @@ async def _replace(
         raise (errors.NoOtherHost if to_user is None else errors.HostNotFree) from None
     if why is AssignmentReason.REASSIGNED:
         people = [email for each in together for email in (each.booking.invitee_email, *each.booking.guests)]
-        await strangers.spend_mail(work, details.booking.host_id, people[0], people[1:])
+        await spend_mail(work, details.booking.host_id, people[0], people[1:])
     changed = [replace(each.booking, sequence=each.booking.sequence + 1, updated_at=work.now) for each in together]
-    await hosts.change(work, changed, taken, claimed, why)
+    await change_hosts(work, changed, taken, claimed, why)
     work.stage(store.update_reassigned(changed))
     waiting = [each.id for each in changed if each.status is Status.PENDING_CONFIRMATION]
-    ends = await request_store.list_ends(work.db, waiting) if waiting else {}
-    change = {"previous_hosts": hosts.show(taken), "reason": keep(reason) if reason else None}
+    ends = await list_ends_of_requests(work.db, waiting) if waiting else {}
+    change = {"previous_hosts": show_hosts(taken), "reason": keep(reason) if reason else None}
     for each, now in zip(together, changed, strict=True):
-        told = replace(each, booking=now, hosts=hosts.show(claimed.hosts))
+        told = replace(each, booking=now, hosts=show_hosts(claimed.hosts))
         if now.id in ends:
-            work.stage(hosts.tell(work, BookingRequestReassigned, told, lapses_at=ends[now.id], **change))
+            work.stage(tell_with_hosts(work, BookingRequestReassigned, told, lapses_at=ends[now.id], **change))
         else:
-            work.stage(hosts.tell(work, BookingReassigned, told, **change))
+            work.stage(tell_with_hosts(work, BookingReassigned, told, **change))
     await work.record()
     return next(each for each in changed if each.id == booking.id)
 
@@ -206,20 +218,20 @@ async def release_some(work: Work, host: User, *, reason: str, limit: int | None
     Their own bookings are cancelled, and what waits for them is declined. Bookings of teams go to the next host by the
     team's rule, if the team says so and somebody is free; the others are cancelled. The caller has taken all locks.
     """
-    declined = await requests.decline_some(work, host, reason=reason, limit=limit)
+    declined = await decline_some_booking_requests(work, host, reason=reason, limit=limit)
     left = None if limit is None else max(limit - declined, 0)
     upcoming = (await store.list_upcoming(work.db, host.id, now=work.now))[:left]
     for booking_id in upcoming:
         await operations.cancel_booking(work, BookingRef(booking_id, host.id), reason=reason)
     left = None if left is None else left - len(upcoming)
-    of_teams = (await host_store.list_upcoming(work.db, host.id, now=work.now))[:left]
+    of_teams = (await list_upcoming_of_host(work.db, host.id, now=work.now))[:left]
     released = await _release_from_teams(work, host, of_teams, reason=reason)
     return replace(released, cancelled=(*upcoming, *released.cancelled), declined=declined + released.declined)
 
 
 async def leave_teams(work: Work, host: User, team_ids: Sequence[UUID], *, reason: str) -> Released:
     """Let others have the upcoming bookings that somebody hosts for some teams, or cancel them."""
-    upcoming = await host_store.list_upcoming(work.db, host.id, now=work.now, team_ids=team_ids)
+    upcoming = await list_upcoming_of_host(work.db, host.id, now=work.now, team_ids=team_ids)
     return await _release_from_teams(work, host, upcoming, reason=reason)
 
 
@@ -230,19 +242,19 @@ async def give_to_owner(work: Work, event_type_id: UUID, owner: User) -> None:
     """
     found: dict[UUID, UUID | None] = {}
     # All contacts come before the bookings, as for everybody else who writes both.
-    for each in await host_store.list_of_event_type(work.db, event_type_id, now=work.now):
+    for each in await list_upcoming_of_event_type(work.db, event_type_id, now=work.now):
         found[each.id] = None
         if each.status is Status.CONFIRMED:
             name, email = each.invitee_name, each.invitee_email
-            found[each.id] = (await contacts.find_or_add(work, owner_id=owner.id, name=name, email=email)).id
-    await host_store.give_to_owner(work.db, owner.id, found)
+            found[each.id] = (await find_or_add_contact(work, owner_id=owner.id, name=name, email=email)).id
+    await give_bookings_to_owner(work.db, owner.id, found)
     if work.staged:
         await work.record()
 
 
 async def cancel_of_event_type(work: Work, event_type_id: UUID, *, reason: str) -> list[UUID]:
     """Cancel all upcoming bookings of a team's event type, which is locked, and name them; requests are declined."""
-    upcoming = await host_store.list_of_event_type(work.db, event_type_id, now=work.now)
+    upcoming = await list_upcoming_of_event_type(work.db, event_type_id, now=work.now)
     return [each.id for each in upcoming if await _cancel_or_decline(work, each.id, each.status, reason=reason)]
 
 
@@ -252,7 +264,7 @@ async def _cancel_or_decline(work: Work, booking_id: UUID, status: Status, *, re
     if status is Status.CONFIRMED:
         await operations.cancel_booking(work, ref, reason=reason)
     else:
-        await requests.decline(work, ref, reason=reason)
+        await decline_booking_request(work, ref, reason=reason)
     return status is Status.CONFIRMED
 
 
@@ -272,14 +284,14 @@ async def _release_from_teams(work: Work, host: User, booking_ids: list[UUID], *
 async def _get_for_change(work: Work, ref: BookingRef) -> BookingDetails:
     """Read a booking, or what waits for an answer, that nobody else can change until the commit."""
     try:
-        return await operations.get_for_change(work, ref)
+        return await operations.get_booking_for_change(work, ref)
     except errors.BookingNotFound:
-        return require(await requests.find_waiting(work, ref), errors.BookingNotFound)
+        return require(await find_waiting_request(work, ref), errors.BookingNotFound)
 
 
 async def _hand_over(work: Work, details: BookingDetails, host: User, *, reason: str) -> bool:
     """Give a booking to the next host; False if the team does not want that, or nobody is free."""
-    taken = await hosts.find(work, details)
+    taken = await find_hosts(work, details)
     leaving = next((each for each in taken if each.user_id == host.id), None)
     if leaving is None:
         # It was handed over with another booking of its session.

@@ -8,10 +8,18 @@ from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
 from openslot.domains.availability import shares
-from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.claims.operations import claim_slot, free_time, move_time
 from openslot.domains.availability.models import Claimed, ClaimKind
 from openslot.domains.bookings import conferences, email_proofs, errors, rules, store
-from openslot.domains.bookings.agenda import store as agenda_store
+from openslot.domains.bookings.agenda.store import (
+    count_meetings_between,
+    find_entry_with_emails,
+    list_agenda_page,
+    list_booking_entries,
+    list_changes_of,
+    list_meetings_between,
+    list_selected_entries,
+)
 from openslot.domains.bookings.events import (
     BookingCancelled,
     BookingCreated,
@@ -19,8 +27,18 @@ from openslot.domains.bookings.events import (
     BookingNoShowRemoved,
     BookingRescheduled,
 )
-from openslot.domains.bookings.hosts import operations as hosts
-from openslot.domains.bookings.hosts import store as host_store
+from openslot.domains.bookings.hosts.operations import (
+    add_hosts,
+    cancel_hosts,
+    count_no_show,
+    erase_some_hosts,
+    find_hosts,
+    list_previous_hosts,
+    move_hosts,
+    show_hosts,
+    tell_with_hosts,
+)
+from openslot.domains.bookings.hosts.store import is_host_of_booking
 from openslot.domains.bookings.models import (
     AgendaEntry,
     AgendaFilter,
@@ -38,13 +56,12 @@ from openslot.domains.bookings.models import (
     MessageConsent,
     Status,
 )
-from openslot.domains.bookings.requests import operations as requests
-from openslot.domains.bookings.search import store as search_store
-from openslot.domains.bookings.search.store import SearchResults
-from openslot.domains.bookings.strangers import operations as strangers
-from openslot.domains.contacts import operations as contacts
+from openslot.domains.bookings.requests.operations import begin_booking_request
+from openslot.domains.bookings.search.store import SearchResults, find_by_name
+from openslot.domains.bookings.strangers.operations import reserve_confirmation, spend_mail, spend_mail_of_booking
 from openslot.domains.contacts.models import Contact
-from openslot.domains.event_types.links import operations as links
+from openslot.domains.contacts.operations import find_or_add_contact
+from openslot.domains.event_types.links.operations import take_link_uses
 from openslot.domains.event_types.models import EventType
 from openslot.domains.event_types.rules import is_offered
 from openslot.platform.core.db import Db
@@ -58,32 +75,32 @@ from openslot.platform.i18n import keep
 
 async def create_booking(work: Work, wanted: BookingWanted) -> Booking:
     """Book one open slot for one invitee, who need not pay for it."""
-    details = await create_pending(work, wanted)
+    details = await create_pending_booking(work, wanted)
     if details.booking.status is Status.PENDING_PAYMENT:
         raise errors.PaymentUnavailable
     return details.booking
 
 
-async def create_pending(work: Work, wanted: BookingWanted) -> BookingDetails:
+async def create_pending_booking(work: Work, wanted: BookingWanted) -> BookingDetails:
     """Book one open slot for one invitee; if it must be paid for or confirmed first, its time is taken meanwhile."""
     wanted = check_wanted(wanted)
-    claimed = await claims.claim(
+    claimed = await claim_slot(
         work, wanted.which, wanted.starts_at, hold_id=wanted.hold_id, kind_of=partial(_kind_of, work)
     )
     event_type = claimed.event_type
     check_for(work, event_type, wanted)
     is_proven = await email_proofs.check(work, event_type, wanted)
     await check_invitee(work, event_type, wanted.invitee.email)
-    wanted = await strangers.spend_for(work, event_type.owner_id, wanted)
+    wanted = await spend_mail_of_booking(work, event_type.owner_id, wanted)
     if _kind_of(work, event_type) is not ClaimKind.BOOKING:
         return await _begin_pending(work, claimed, wanted, is_proven=is_proven)
     contact = await find_contact(work, event_type, wanted)
     booking = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
     booking = await locate(work, booking)
     _stage_insert(work, booking, claimed, wanted, is_proven=is_proven)
-    details = BookingDetails(booking, event_type, contact, hosts.show(claimed.hosts))
-    is_reserved = await strangers.reserve_confirmation(work, booking.host_id)
-    await work.record(hosts.tell(work, BookingCreated, details, is_reserved=is_reserved))
+    details = BookingDetails(booking, event_type, contact, show_hosts(claimed.hosts))
+    is_reserved = await reserve_confirmation(work, booking.host_id)
+    await work.record(tell_with_hosts(work, BookingCreated, details, is_reserved=is_reserved))
     return details
 
 
@@ -92,9 +109,9 @@ async def _begin_pending(work: Work, claimed: Claimed, wanted: BookingWanted, *,
     await shares.spend_time(work, claimed, email=wanted.invitee.email)
     pending = rules.draft(claimed, None, wanted, actor=work.actor, now=work.now)
     _stage_insert(work, pending, claimed, wanted, is_proven=is_proven)
-    details = BookingDetails(pending, claimed.event_type, None, hosts.show(claimed.hosts))
+    details = BookingDetails(pending, claimed.event_type, None, show_hosts(claimed.hosts))
     if pending.status is Status.PENDING_CONFIRMATION:
-        await requests.begin(work, details)
+        await begin_booking_request(work, details)
     else:
         await work.apply()
     await shares.check(work, claimed, is_booked=True)
@@ -104,7 +121,7 @@ async def _begin_pending(work: Work, claimed: Claimed, wanted: BookingWanted, *,
 async def find_contact(work: Work, event_type: EventType, wanted: BookingWanted) -> Contact:
     """Find the contact who books, or add them."""
     agreed = wanted.message_consent
-    return await contacts.find_or_add(
+    return await find_or_add_contact(
         work,
         owner_id=event_type.owner_id,
         name=wanted.invitee.name,
@@ -120,14 +137,14 @@ async def locate(work: Work, booking: Booking) -> Booking:
 
 def _stage_insert(work: Work, booking: Booking, claimed: Claimed, wanted: BookingWanted, *, is_proven: bool) -> None:
     work.stage(store.insert_booking(booking, source=wanted.source, is_proven=is_proven))
-    hosts.add(work, booking, claimed)
+    add_hosts(work, booking, claimed)
     if claimed.link is not None:
-        links.take_uses(work, claimed.link, booking.id)
+        take_link_uses(work, claimed.link, booking.id)
     if wanted.message_consent is not None:
         work.stage(store.insert_consent(booking, wanted.message_consent, now=work.now))
 
 
-async def find_consent(work: Work, booking_id: UUID) -> MessageConsent | None:
+async def find_message_consent(work: Work, booking_id: UUID) -> MessageConsent | None:
     """Find what the invitee of a booking has agreed to, unless they have withdrawn it."""
     return await store.find_consent(work.db, booking_id)
 
@@ -137,7 +154,7 @@ async def find_unused_phone(work: Work, booking_id: UUID) -> str | None:
     return await store.find_unused_phone(work.db, booking_id)
 
 
-async def withdraw_consent(work: Work, ref: BookingRef) -> None:
+async def withdraw_message_consent(work: Work, ref: BookingRef) -> None:
     """Keep that an invitee wants no more messages about a booking."""
     await get_booking(work, ref)
     await store.withdraw_consent(work.db, ref.id, now=work.now)
@@ -151,20 +168,22 @@ def _kind_of(work: Work, event_type: EventType) -> ClaimKind:
 
 async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = None) -> Booking:
     """Cancel a booking and free its time; one that is already cancelled stays as it is."""
-    details = await get_for_change(work, ref)
+    details = await get_booking_for_change(work, ref)
     booking = details.booking
     if booking.status is Status.CANCELLED:
         return booking
     if rules.is_over(booking, now=work.now):
         raise errors.BookingAlreadyEnded
-    taken = await hosts.find(work, details)
-    cancelled = draft_cancelled(work, replace(details, hosts=hosts.show(taken)), reason=reason)
+    taken = await find_hosts(work, details)
+    cancelled = draft_cancelled(work, replace(details, hosts=show_hosts(taken)), reason=reason)
     if taken:
-        await hosts.cancel(work, details.event_type, {booking.id: taken}, cancelled)
+        await cancel_hosts(work, details.event_type, {booking.id: taken}, cancelled)
     else:
-        claims.free(work, booking.claim_id, booking.seat_id)
+        free_time(work, booking.claim_id, booking.seat_id)
     work.stage(store.update_cancelled(cancelled))
-    await work.record(hosts.tell(work, BookingCancelled, replace(details, booking=cancelled, hosts=hosts.show(taken))))
+    await work.record(
+        tell_with_hosts(work, BookingCancelled, replace(details, booking=cancelled, hosts=show_hosts(taken)))
+    )
     return cancelled
 
 
@@ -186,7 +205,7 @@ def draft_cancelled(work: Work, details: BookingDetails, *, reason: str | None) 
 
 async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *, reason: str | None = None) -> Booking:
     """Move a booking to another open slot: same id, duration and calendar entry; the same time changes nothing."""
-    details = await get_for_change(work, ref)
+    details = await get_booking_for_change(work, ref)
     booking = details.booking
     if booking.status is Status.CANCELLED:
         raise errors.BookingAlreadyCancelled
@@ -198,13 +217,13 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
         _check_may_reschedule(details.event_type)
         await _check_reschedules(work, booking)
     which = rules.name_wanted_time(booking, details.event_type)
-    before = await hosts.find(work, details)
+    before = await find_hosts(work, details)
     if before:
         if booking.no_show:
-            await hosts.count_no_show(work, details.event_type, replace(booking, no_show=False))
-        claimed = await hosts.move(work, booking, before, which, starts_at)
+            await count_no_show(work, details.event_type, replace(booking, no_show=False))
+        claimed = await move_hosts(work, booking, before, which, starts_at)
     else:
-        claimed = await claims.move(work, booking.claim_id, booking.seat_id, which=which, starts_at=starts_at)
+        claimed = await move_time(work, booking.claim_id, booking.seat_id, which=which, starts_at=starts_at)
     moved = replace(
         booking,
         starts_at=claimed.starts_at,
@@ -220,17 +239,17 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
     if moved.claim_id != booking.claim_id:
         # A seat in another session: the link belongs to those who sit there.
         moved = await locate(work, moved)
-    await strangers.spend_mail(work, moved.host_id, moved.invitee_email, moved.guests)
+    await spend_mail(work, moved.host_id, moved.invitee_email, moved.guests)
     work.stage(store.update_moved(moved))
-    now = replace(details, booking=moved, event_type=claimed.event_type, hosts=hosts.show(claimed.hosts))
-    event = hosts.tell(
+    now = replace(details, booking=moved, event_type=claimed.event_type, hosts=show_hosts(claimed.hosts))
+    event = tell_with_hosts(
         work,
         BookingRescheduled,
         now,
         previous_starts_at=booking.starts_at,
         previous_ends_at=booking.ends_at,
         reason=keep(reason) if reason else None,
-        previous_hosts=hosts.list_previous(before, claimed),
+        previous_hosts=list_previous_hosts(before, claimed),
     )
     await work.record(event)
     return moved
@@ -241,7 +260,7 @@ async def mark_no_show(work: Work, ref: BookingRef, *, no_show: bool = True) -> 
 
     Cancelling or rescheduling the booking takes the mark away: nobody can have missed what is still to come.
     """
-    details = await get_for_change(work, ref)
+    details = await get_booking_for_change(work, ref)
     booking = details.booking
     if booking.status is Status.CANCELLED:
         raise errors.BookingAlreadyCancelled
@@ -250,11 +269,11 @@ async def mark_no_show(work: Work, ref: BookingRef, *, no_show: bool = True) -> 
     if booking.no_show is no_show:
         return booking
     marked = replace(booking, no_show=no_show, updated_at=work.now)
-    taken = hosts.show(await hosts.find(work, details))
-    await hosts.count_no_show(work, details.event_type, marked)
+    taken = show_hosts(await find_hosts(work, details))
+    await count_no_show(work, details.event_type, marked)
     work.stage(store.update_no_show(marked))
     event = BookingNoShowMarked if no_show else BookingNoShowRemoved
-    await work.record(hosts.tell(work, event, replace(details, booking=marked, hosts=taken)))
+    await work.record(tell_with_hosts(work, event, replace(details, booking=marked, hosts=taken)))
     return marked
 
 
@@ -272,7 +291,7 @@ async def get_booking(work: Work, ref: BookingRef) -> BookingDetails:
     return require(await store.find_booking(work.db, ref), errors.BookingNotFound)
 
 
-async def get_with_host(work: Work, ref: BookingRef) -> tuple[BookingDetails, Host]:
+async def get_booking_with_host(work: Work, ref: BookingRef) -> tuple[BookingDetails, Host]:
     return require(await store.find_with_host(work.db, ref), errors.BookingNotFound)
 
 
@@ -281,16 +300,16 @@ async def find_pending_with_host(work: Work, booking_id: UUID) -> tuple[BookingD
     return await store.find_pending_with_host(work.db, booking_id)
 
 
-async def get_with_emails(work: Work, ref: BookingRef) -> tuple[BookingEntry, list[EmailEntry]]:
+async def get_booking_with_emails(work: Work, ref: BookingRef) -> tuple[BookingEntry, list[EmailEntry]]:
     """Read a booking as lists show it, with the emails about it that were sent or have failed for good."""
-    return require(await agenda_store.find_with_emails(work.db, ref), errors.BookingNotFound)
+    return require(await find_entry_with_emails(work.db, ref), errors.BookingNotFound)
 
 
 async def list_bookings(
     work: Work, host: User, *, status: Status | None, span: Span, page: int, limit: int
 ) -> tuple[list[BookingEntry], int]:
     """Read one page of a host's bookings, newest start first, and how many there are."""
-    return await agenda_store.list_bookings(
+    return await list_booking_entries(
         work.db, host.id, status=status, span=span, limit=limit, offset=(page - 1) * limit
     )
 
@@ -299,9 +318,7 @@ async def list_all_bookings(
     work: Work, *, status: Status | None, span: Span, page: int, limit: int
 ) -> tuple[list[BookingEntry], int]:
     """Read one page of the bookings of all hosts, newest start first, and how many there are."""
-    return await agenda_store.list_bookings(
-        work.db, None, status=status, span=span, limit=limit, offset=(page - 1) * limit
-    )
+    return await list_booking_entries(work.db, None, status=status, span=span, limit=limit, offset=(page - 1) * limit)
 
 
 async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:
@@ -309,18 +326,18 @@ async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:
     return await store.list_without_time(db, now=now)
 
 
-async def list_history(work: Work, ref: BookingRef) -> list[HistoryEntry]:
+async def list_booking_history(work: Work, ref: BookingRef) -> list[HistoryEntry]:
     await get_booking(work, ref)
     return await store.list_history(work.db, ref.id)
 
 
-async def get_for_change(work: Work, ref: BookingRef) -> BookingDetails:
+async def get_booking_for_change(work: Work, ref: BookingRef) -> BookingDetails:
     """Read a booking that nobody else can change until the commit."""
     details = require(await store.lock_booking(work.db, ref), errors.BookingNotFound)
     if ref.by is None or ref.by == details.booking.host_id:
         return details
     # It may have been handed over, or its host may have left, while this waited for the lock.
-    if not await host_store.is_host(work.db, ref.id, ref.by):
+    if not await is_host_of_booking(work.db, ref.id, ref.by):
         raise errors.BookingNotFound
     return details
 
@@ -378,36 +395,38 @@ async def check_invitee(work: Work, event_type: EventType, email: str, *, bookin
         raise errors.InviteeLimitReached
 
 
-async def erase_some(work: Work, host: User, limit: int) -> int:
+async def erase_some_bookings(work: Work, host: User, limit: int) -> int:
     """Delete some bookings of a host whose account is deleted, and return how many; nobody is notified."""
-    return await store.delete_some(work.db, host.id, limit) or await hosts.erase_some(work, host, limit)
+    return await store.delete_some(work.db, host.id, limit) or await erase_some_hosts(work, host, limit)
 
 
 async def list_agenda(work: Work, host: User, wanted: AgendaFilter, *, page: int = 1, limit: int = 20) -> AgendaPage:
     """Read one page of a host's bookings: upcoming ones from the next on, others from the latest on."""
     offset = (page - 1) * limit
-    return await agenda_store.list_page(work.db, host.id, wanted, now=work.now, limit=limit, offset=offset)
+    return await list_agenda_page(work.db, host.id, wanted, now=work.now, limit=limit, offset=offset)
 
 
-async def list_between(work: Work, host: User, *, since: datetime, until: datetime, limit: int) -> list[AgendaEntry]:
-    return await agenda_store.list_between(work.db, host.id, since=since, until=until, limit=limit)
+async def list_bookings_between(
+    work: Work, host: User, *, since: datetime, until: datetime, limit: int
+) -> list[AgendaEntry]:
+    return await list_meetings_between(work.db, host.id, since=since, until=until, limit=limit)
 
 
-async def list_selected(work: Work, host: User, ids: list[UUID]) -> list[AgendaEntry]:
+async def list_selected_bookings(work: Work, host: User, ids: list[UUID]) -> list[AgendaEntry]:
     """Read those of some bookings that are the host's own, by their starts."""
-    return await agenda_store.list_selected(work.db, host.id, ids)
+    return await list_selected_entries(work.db, host.id, ids)
 
 
-async def count_between(work: Work, host: User, *, since: datetime, until: datetime) -> int:
-    return await agenda_store.count_between(work.db, host.id, since=max(since, work.now), until=until)
+async def count_bookings_between(work: Work, host: User, *, since: datetime, until: datetime) -> int:
+    return await count_meetings_between(work.db, host.id, since=max(since, work.now), until=until)
 
 
-async def list_changes(work: Work, booking: Booking) -> list[BookingChange]:
-    return await agenda_store.list_changes(work.db, booking.id)
+async def list_booking_changes(work: Work, booking: Booking) -> list[BookingChange]:
+    return await list_changes_of(work.db, booking.id)
 
 
-async def search(work: Work, host: User, text: str, *, limit: int) -> SearchResults:
+async def search_by_name(work: Work, host: User, text: str, *, limit: int) -> SearchResults:
     """Find a host's people, bookings and event types by name, at most so many of each; a short text finds nothing."""
     if len(text) < rules.MIN_SEARCH:
         return SearchResults()
-    return await search_store.search(work.db, host.id, text, now=work.now, limit=limit)
+    return await find_by_name(work.db, host.id, text, now=work.now, limit=limit)

@@ -5,15 +5,15 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.claims.operations import claim_slot, confirm_time, erase_freed_time, free_time
 from openslot.domains.availability.errors import SlotUnavailable
 from openslot.domains.availability.models import ByBooking
 from openslot.domains.bookings import conferences, errors, store
 from openslot.domains.bookings.events import BookingCreated
-from openslot.domains.bookings.hosts import operations as hosts
+from openslot.domains.bookings.hosts.operations import tell_with_hosts
 from openslot.domains.bookings.models import Booking, BookingDetails, Payment, Status
-from openslot.domains.contacts import operations as contacts
-from openslot.domains.event_types.links import operations as links
+from openslot.domains.contacts.operations import find_or_add_contact
+from openslot.domains.event_types.links.operations import give_link_back, take_link_again
 from openslot.platform.core.errors import require
 from openslot.platform.core.work import Work
 
@@ -37,15 +37,15 @@ async def confirm(work: Work, details: BookingDetails, *, payment: Payment | Non
         if not has_time:
             raise SlotUnavailable
     elif has_time:
-        claims.confirm(work, claim_id, seat_id)
+        confirm_time(work, claim_id, seat_id)
     else:
         # The invitee has booked a meeting as long as it was then.
         which = ByBooking(pending.event_type_id, pending.minutes)
-        claimed = await claims.claim(work, which, pending.starts_at, asked_at=pending.created_at)
+        claimed = await claim_slot(work, which, pending.starts_at, asked_at=pending.created_at)
         claim_id, seat_id, ends_at = claimed.claim_id, claimed.seat_id, claimed.ends_at
-        await links.take_again(work, pending.id)
+        await take_link_again(work, pending.id)
     agreed = await store.find_consent(work.db, pending.id)
-    contact = await contacts.find_or_add(
+    contact = await find_or_add_contact(
         work,
         owner_id=pending.host_id,
         name=pending.invitee_name,
@@ -66,7 +66,7 @@ async def confirm(work: Work, details: BookingDetails, *, payment: Payment | Non
     work.stage(store.update_confirmed(booking))
     # Whoever has paid, or was confirmed by the host, is told in any case.
     confirmed = replace(details, booking=booking, contact=contact)
-    await work.record(hosts.tell(work, BookingCreated, confirmed, is_reserved=True))
+    await work.record(tell_with_hosts(work, BookingCreated, confirmed, is_reserved=True))
     return booking
 
 
@@ -77,8 +77,8 @@ async def free_pending(work: Work, booking_id: UUID) -> None:
     """
     details = await _get(work, booking_id)
     pending = details.booking
-    claims.free(work, pending.claim_id, pending.seat_id)
-    links.give_back(work, booking_id)
+    free_time(work, pending.claim_id, pending.seat_id)
+    give_link_back(work, booking_id)
     await work.apply()
     if details.event_type.wait_list_minutes is not None:
         await work.plan(HAND_OUT, str(pending.host_id), due_at=work.now, tenant_id=pending.host_id)
@@ -92,7 +92,7 @@ async def note_payment(work: Work, booking_id: UUID, payment: Payment) -> None:
 async def erase_some_unpaid(work: Work, *, before: datetime, limit: int) -> int:
     """Delete some bookings whose time was freed before then and which nobody paid for; return how many."""
     gone = await store.delete_unpaid(work.db, before=before, limit=limit)
-    await claims.erase_freed(work, [claim_id for claim_id, _ in gone], [seat_id for _, seat_id in gone if seat_id])
+    await erase_freed_time(work, [claim_id for claim_id, _ in gone], [seat_id for _, seat_id in gone if seat_id])
     return len(gone)
 
 

@@ -7,18 +7,18 @@ from uuid import UUID
 from msgspec import Meta
 
 from openslot.domains.accounts.profiles.operations import follow
-from openslot.domains.availability import operations as availability
 from openslot.domains.availability.api import DurationMinutes, EndDate, StartDate, Timezone, check_days
-from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.claims.operations import drop_slot_hold, hold_slot
 from openslot.domains.availability.models import ById, ByPage
+from openslot.domains.availability.operations import get_slot_context, list_open_slots
 from openslot.domains.availability.schemas import ShownSlots, show_open
 from openslot.domains.bookings import operations, schemas
 from openslot.domains.bookings.errors import BookingNotConfirmed, BookingNotFound
 from openslot.domains.bookings.links import read_manage_token
 from openslot.domains.bookings.models import BookingRef
-from openslot.domains.bookings.requests import operations as requests
-from openslot.domains.event_types import operations as event_types
+from openslot.domains.bookings.requests.operations import get_request_with_host
 from openslot.domains.event_types.errors import EventTypeNotFound
+from openslot.domains.event_types.operations import get_page_of_host
 from openslot.domains.event_types.schemas import ShownHost, ShownHostPage, ShownOffer, show_host, show_offered
 from openslot.platform.core.config import Settings
 from openslot.platform.core.ids import parse_id
@@ -41,14 +41,14 @@ def booking_limit(settings: Settings) -> RateLimit:
 @get("/{username}", summary="Get a host's page")
 async def get_host_page(work: Work, username: str) -> ShownHostPage:
     """Get a host with their public event types."""
-    page = await follow(work, username, partial(event_types.get_host_page, work))
+    page = await follow(work, username, partial(get_page_of_host, work))
     return ShownHostPage(host=show_host(page), event_types=[show_offered(each) for each in page.event_types])
 
 
 @get("/{username}/{slug}", summary="Get a public event type")
 async def get_offer(work: Work, username: str, slug: str, token: Token = None) -> ShownOffer:
     """Get an event type as invitees see it."""
-    found = await follow(work, username, lambda name: availability.get_offer(work, ByPage(name, slug, token)))
+    found = await follow(work, username, lambda name: get_slot_context(work, ByPage(name, slug, token)))
     host = ShownHost(name=found.host_name, username=found.host_username, timezone=found.host_zone)
     return ShownOffer(host=host, event_type=show_offered(found.inputs.event_type))
 
@@ -69,7 +69,7 @@ async def list_public_slots(
     found, slots, zone = await follow(
         work,
         username,
-        lambda name: availability.list_open(
+        lambda name: list_open_slots(
             work, ByPage(name, slug, token, duration_minutes), timezone=timezone, first=start_date, last=end_date
         ),
     )
@@ -83,14 +83,14 @@ async def create_hold(work: Work, request: Request, data: schemas.HoldBody) -> s
     No booking needs a hold: where one is refused with 429, book without it.
     """
     which = ById(parse_id(data.event_type_id, EventTypeNotFound), data.token, data.duration_minutes)
-    held = await claims.hold(work, which, data.start_time, holder=request.address)
+    held = await hold_slot(work, which, data.start_time, holder=request.address)
     return schemas.CreatedHold(hold_id=str(held.id), expires_at=iso(held.expires_at))
 
 
 @delete("/holds/{hold_id}", summary="Cancel a hold", limit=HOLDS)
 async def delete_hold(work: Work, hold_id: UUID) -> Success:
     """Release a held slot before the hold expires."""
-    await claims.drop_hold(work, hold_id)
+    await drop_slot_hold(work, hold_id)
     return Success()
 
 
@@ -102,6 +102,6 @@ async def reschedule_managed_booking(work: Work, token: str, data: schemas.Resch
         await operations.reschedule_booking(work, ref, data.new_start_time, reason=data.reason)
     except BookingNotFound:
         if await operations.find_pending_with_host(work, ref.id) is None:
-            await requests.get_with_host(work, ref.id)
+            await get_request_with_host(work, ref.id)
         raise BookingNotConfirmed from None
     return Success()

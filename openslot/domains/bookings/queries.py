@@ -9,9 +9,9 @@ from openslot.domains.accounts.models import User
 from openslot.domains.availability.grid import list_open_hours, merge
 from openslot.domains.availability.models import Days
 from openslot.domains.availability.slots import spans_of
-from openslot.domains.bookings.calendar import store as calendar_store
+from openslot.domains.bookings.calendar.store import find_host_time, list_meetings, list_session_seats
 from openslot.domains.bookings.errors import BookingNotFound
-from openslot.domains.bookings.hosts import store as host_store
+from openslot.domains.bookings.hosts.store import find_hosted
 from openslot.domains.bookings.models import Booking, BookingDetails, BookingRef, HostCalendar, SessionSeat
 from openslot.domains.bookings.operations import get_booking
 from openslot.platform.core.errors import require
@@ -35,7 +35,7 @@ async def get_hosted(work: Work, user: User, booking_id: UUID) -> HostedBooking:
     try:
         return HostedBooking(await get_booking(work, BookingRef(booking_id, user.id)), can_change=True)
     except BookingNotFound:
-        details, is_colleague = require(await host_store.find_hosted(work.db, booking_id, user.id), BookingNotFound)
+        details, is_colleague = require(await find_hosted(work.db, booking_id, user.id), BookingNotFound)
     return HostedBooking(details if is_colleague else replace(details, contact=None), can_change=is_colleague)
 
 
@@ -61,8 +61,8 @@ async def read_calendar(work: Work, host: User, days: Days, *, of_teams: bool = 
     """
     spans = spans_of(days, get_zone(host.zone))
     since, until = at_second(spans[0][0]), at_second(spans[-1][1])
-    meetings = await calendar_store.list_meetings(work.db, host.id, since=since, until=until, of_teams=of_teams)
-    found = await calendar_store.find_host_time(work.db, host.id, since=since, until=until, now=work.now)
+    meetings = await list_meetings(work.db, host.id, since=since, until=until, of_teams=of_teams)
+    found = await find_host_time(work.db, host.id, since=since, until=until, now=work.now)
     # A schedule's zone may be a day ahead of the host's, or behind.
     first, last = day_number(days.first) - 1, day_number(days.last) + 1
     hours = (list_open_hours(schedule, first, last) for schedule in found.schedules)
@@ -78,4 +78,4 @@ async def read_calendar(work: Work, host: User, days: Days, *, of_teams: bool = 
 
 async def list_session(work: Work, host: User, booking: Booking) -> list[SessionSeat]:
     """List everyone who has booked the same group session, in the order of their bookings."""
-    return await calendar_store.list_session(work.db, host.id, booking.claim_id)
+    return await list_session_seats(work.db, host.id, booking.claim_id)

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from openslot.domains.bookings import store
-from openslot.domains.bookings.hosts import store as host_store
+from openslot.domains.bookings.hosts.store import list_upcoming_of_event_type
 from openslot.domains.bookings.models import BookingDetails, BookingRef, Status
 from openslot.domains.teams.events import EventTypeTakenOver
 from openslot.platform.core.events import Effect, NewEffect, insert_effects
@@ -16,7 +16,7 @@ def follow_takeover(effect: Effect, reaction: Reaction) -> Done:
 
     # They join lanes of bookings in a transaction that leaves none, so that it can't deadlock.
     async def write(inside: Work) -> None:
-        given = await host_store.list_of_event_type(inside.db, event_type_id, now=effect.event_at)
+        given = await list_upcoming_of_event_type(inside.db, event_type_id, now=effect.event_at)
         wanted = [
             NewEffect(effect.event_id, reaction, target=str(each.id), lane=f"{reaction.lane}:booking:{each.id}")
             for each in given

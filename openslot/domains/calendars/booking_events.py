@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import User
+from openslot.domains.accounts.operations import get_user
 from openslot.domains.bookings.links import booking_url
 from openslot.domains.bookings.models import BookingDetails, Status
 from openslot.domains.bookings.store import list_confirmed
@@ -16,8 +16,8 @@ from openslot.platform.core.errors import NotFound
 from openslot.platform.core.ids import fingerprint, new_token
 from openslot.platform.core.text import defuse, one_line
 from openslot.platform.core.work import Work
-from openslot.platform.flags import operations as flags
 from openslot.platform.flags.models import FlagKey
+from openslot.platform.flags.operations import is_enabled
 
 FEED_NAME = "Openslot"
 # Notes and 20 answers, each as long as it may be.
@@ -97,9 +97,9 @@ async def revoke_feed(work: Work, owner: User) -> bool:
 async def get_feed_owner(work: Work, token: str) -> User:
     """Return the user who made a secret link."""
     owner_id = await store.find_feed_owner(work.db, fingerprint(token))
-    if owner_id is None or not await flags.is_enabled(work, FlagKey.CALENDAR_FEEDS, user_id=owner_id):
+    if owner_id is None or not await is_enabled(work, FlagKey.CALENDAR_FEEDS, user_id=owner_id):
         raise NotFound
-    return await accounts.get_user(work, owner_id)
+    return await get_user(work, owner_id)
 
 
 async def write_bookings(work: Work, owner: User) -> bytes:

@@ -73,7 +73,7 @@ async def disconnect(work: Work, ref: ConnectionRef) -> None:
 
     The server is contacted before a transaction is opened here, so the work must begin without one.
     """
-    connection = await operations.get_connection(work, ref)
+    connection = await operations.get_calendar_connection(work, ref)
     await _stop_all(work, connection)
     async with work.transaction():
         await operations.disconnect(work, ref)
@@ -98,7 +98,7 @@ async def read_soon(
     """Make the connection of a channel due; a notice with a number that was seen before changes nothing."""
     async with work.transaction():
         # In the order in which a reading locks them.
-        await operations.get_connection(work, ConnectionRef(channel.connection_id), lock=True)
+        await operations.get_calendar_connection(work, ConnectionRef(channel.connection_id), lock=True)
         if not await store.keep_notice(work.db, channel.id, number, now=work.now):
             return
         if is_renewed:
@@ -110,7 +110,7 @@ async def read_soon(
 async def replace_soon(work: Work, channel: CalendarChannel) -> None:
     """Forget a channel that the server has ended; the next reading, which is made due, has another one made."""
     async with work.transaction():
-        await operations.get_connection(work, ConnectionRef(channel.connection_id), lock=True)
+        await operations.get_calendar_connection(work, ConnectionRef(channel.connection_id), lock=True)
         await store.delete_channels(work.db, [channel.id])
         await _plan(work, channel)
 

@@ -9,10 +9,10 @@ import structlog
 from msgspec import Struct
 
 from openslot.domains.accounts.models import User
-from openslot.domains.availability import operations as busy
-from openslot.domains.bookings import operations as bookings
+from openslot.domains.availability.operations import replace_busy_spans
 from openslot.domains.bookings.errors import BookingNotFound
 from openslot.domains.bookings.models import CALENDAR_CHANGED, Booking, BookingDetails, BookingRef, Status
+from openslot.domains.bookings.operations import cancel_booking, get_booking, get_booking_for_change, reschedule_booking
 from openslot.domains.bookings.rules import CALENDAR, is_over
 from openslot.domains.calendars import event_store, rules
 from openslot.domains.calendars.errors import NOT_ORGANIZER, SEVERAL_HOSTS
@@ -22,8 +22,8 @@ from openslot.domains.calendars.ports import RemoteEvent
 from openslot.platform.core.actor import Actor, ActorKind
 from openslot.platform.core.errors import Invalid, Refusal
 from openslot.platform.core.work import Runtime, Work
-from openslot.platform.flags import operations as flags
 from openslot.platform.flags.models import FlagKey
+from openslot.platform.flags.operations import is_enabled
 from openslot.platform.i18n import keep
 
 LANE, WRITE_LANE = "calendars", "calendars:write"
@@ -54,7 +54,7 @@ def calendar_actor(connection: CalendarConnection) -> Actor:
 async def follow(runtime: Runtime, connection: CalendarConnection, changes: RemoteChanges) -> None:
     """Apply what has happened to bookings in one calendar, each in its own transaction, unless that is switched off."""
     work = runtime.work(calendar_actor(connection))
-    if not await flags.is_enabled(work, FlagKey.CALENDAR_TWO_WAY, user_id=connection.owner_id):
+    if not await is_enabled(work, FlagKey.CALENDAR_TWO_WAY, user_id=connection.owner_id):
         return
     written = await event_store.list_written(runtime.pool, changes.calendar.id, [each.ref for each in changes.seen])
     by_place = {each.href: each for each in written}
@@ -99,7 +99,7 @@ async def _follow_move(
             own = await event_store.find_own(work.db, connection.owner_id, calendar.id, [booking.id], since=work.now)
             time, place = own[booking.id], event.ref
             spans = {place: time.find_added(event.spans)}
-            await busy.replace_spans(work, calendar.id, spans, of_claims={place: time.claim})
+            await replace_busy_spans(work, calendar.id, spans, of_claims={place: time.claim})
 
 
 async def _follow_removal(
@@ -133,9 +133,9 @@ async def _find_current(
     # Somebody else may host it meanwhile, or its host may have left the organization.
     ref = BookingRef(written.booking_id, None, by=connection.owner_id)
     try:
-        await bookings.get_for_change(work, ref)
+        await get_booking_for_change(work, ref)
         # What others have written while this waited is seen by the next statement.
-        details = await bookings.get_booking(work, ref)
+        details = await get_booking(work, ref)
     except BookingNotFound:
         return None
     kept = await event_store.lock_written(work.db, written.booking_id, written.calendar_id)
@@ -168,9 +168,7 @@ async def _move(
         return wanted
     try:
         async with work.attempt():
-            await bookings.reschedule_booking(
-                work, BookingRef(booking.id, booking.host_id), wanted, reason=CALENDAR_CHANGED
-            )
+            await reschedule_booking(work, BookingRef(booking.id, booking.host_id), wanted, reason=CALENDAR_CHANGED)
     except Refusal as refusal:
         await _refuse(work, connection, booking, wanted, _find_reason(refusal))
         return wanted
@@ -186,7 +184,7 @@ async def _cancel(work: Work, connection: CalendarConnection, details: BookingDe
         return
     try:
         async with work.attempt():
-            await bookings.cancel_booking(work, BookingRef(booking.id, booking.host_id), reason=CALENDAR_CHANGED)
+            await cancel_booking(work, BookingRef(booking.id, booking.host_id), reason=CALENDAR_CHANGED)
     except Refusal as refusal:
         await event_store.mark_missing(work.db, kept.calendar_id, [booking.id], now=work.now)
         await _refuse(work, connection, booking, None, _find_reason(refusal))
@@ -221,22 +219,22 @@ class Decision(StrEnum):
     RESTORE = "restore"
 
 
-async def list_missing(work: Work, owner: User) -> list[MissingEvent]:
+async def list_missing_events(work: Work, owner: User) -> list[MissingEvent]:
     """List the upcoming bookings whose events have disappeared and about which the host was asked."""
     return await event_store.list_missing(work.db, owner.id, now=work.now)
 
 
-async def decide_missing(
+async def decide_missing_events(
     work: Work, owner: User, decision: Decision, booking_ids: Collection[UUID] | None = None
 ) -> int:
     """Cancel these bookings, or all that are asked about, or write their events again; return how many there were."""
-    asked = {each.booking_id for each in await list_missing(work, owner)}
+    asked = {each.booking_id for each in await list_missing_events(work, owner)}
     chosen = asked if booking_ids is None else set(booking_ids)
     if not chosen <= asked:
         raise Invalid(details={"booking": "is not among the bookings whose events disappeared"})
     for booking_id in sorted(chosen):
         if decision is Decision.CANCEL:
-            await bookings.cancel_booking(work, BookingRef(booking_id, None, by=owner.id), reason=CALENDAR_CHANGED)
+            await cancel_booking(work, BookingRef(booking_id, None, by=owner.id), reason=CALENDAR_CHANGED)
         else:
             for wanted in await event_store.list_restorable(work.db, owner.id, booking_id):
                 await work.record(wanted)

@@ -11,10 +11,10 @@ from uuid import UUID
 
 import structlog
 
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.errors import BookingNotFound
 from openslot.domains.bookings.events import BookingCreated, BookingInvitationFailed, BookingRescheduled
 from openslot.domains.bookings.models import BookingRef, Status
+from openslot.domains.bookings.operations import get_booking, get_booking_for_change
 from openslot.domains.bookings.rules import is_over
 from openslot.domains.calendars import event_store
 from openslot.platform.core.actor import SYSTEM
@@ -68,10 +68,10 @@ async def _invite_instead(runtime: Runtime, booking_id: UUID) -> bool:
 async def _take_over(work: Work, booking_id: UUID) -> bool:
     """Take an invitation over, unless the calendar is being asked now; what is written later invites nobody."""
     ref = BookingRef(booking_id, None)
-    await bookings.get_for_change(work, ref)
+    await get_booking_for_change(work, ref)
     if await event_store.is_being_written(work.db, booking_id):
         return False
-    details = await bookings.get_booking(work, ref)
+    details = await get_booking(work, ref)
     booking = details.booking
     is_on = booking.status is Status.CONFIRMED and not is_over(booking, now=work.now)
     left_at = booking.updated_at if is_on else None

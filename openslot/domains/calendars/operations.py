@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
-from openslot.domains.availability import operations as busy
+from openslot.domains.availability.operations import close_sources_after, drop_busy_sources, keep_busy_source
 from openslot.domains.calendars import event_store, store
 from openslot.domains.calendars.errors import (
     DISCONNECTED,
@@ -43,8 +43,8 @@ from openslot.domains.calendars.rules import (
     read_url,
 )
 from openslot.domains.calendars.servers import CalendarServers, can_invite
-from openslot.domains.oauth import operations as oauth
 from openslot.domains.oauth.models import Consent
+from openslot.domains.oauth.operations import drop_grant, keep_grant, renew_grant
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.sealing import seal
@@ -57,7 +57,7 @@ READ = "calendars.read"
 CONNECT_WITHIN = timedelta(seconds=60)
 
 
-async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted | Consent) -> CalendarConnection:
+async def connect_calendar(work: Work, owner: User, wanted: CalDavWanted | IcsWanted | Consent) -> CalendarConnection:
     """Connect a calendar: sign in, find what is there, and keep how it is reached; what it holds is read by the sync.
 
     The server is contacted before a transaction is opened here, so the work must begin without one.
@@ -93,12 +93,12 @@ async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted | Co
         if not await store.insert_connection(work.db, connection, sealed, max_=MAX_CONNECTIONS):
             raise TooManyConnections(MAX_CONNECTIONS)
         if isinstance(wanted, Consent):
-            await oauth.keep_grant(work, owner, connection.id, wanted)
+            await keep_grant(work, owner, connection.id, wanted)
         calendars = await keep_calendars(work, connection, found)
         await _receive_by_default(work, owner, calendars)
         await plan_sync(work, connection.id)
         await work.record(CalendarConnected(**connection.identity))
-    return await get_connection(work, ref)
+    return await get_calendar_connection(work, ref)
 
 
 async def plan_sync(work: Work, connection_id: UUID) -> None:
@@ -122,8 +122,8 @@ async def keep_calendars(work: Work, connection: CalendarConnection, found: list
     ]
     for calendar in calendars:
         if calendar.is_busy:
-            await busy.keep_source(work, calendar.id, host_id=connection.owner_id, name=calendar.name)
-    await busy.close_after(
+            await keep_busy_source(work, calendar.id, host_id=connection.owner_id, name=calendar.name)
+    await close_sources_after(
         work,
         [calendar.id for calendar in calendars if calendar.is_busy],
         closes_at(connection, synced_at=connection.synced_at, failed_at=None),
@@ -131,7 +131,7 @@ async def keep_calendars(work: Work, connection: CalendarConnection, found: list
     return calendars
 
 
-async def get_connection(work: Work, ref: ConnectionRef, *, lock: bool = False) -> CalendarConnection:
+async def get_calendar_connection(work: Work, ref: ConnectionRef, *, lock: bool = False) -> CalendarConnection:
     """Read a connection with its calendars; with a lock, others can't change it until the commit."""
     connection = await store.find_connection(work.db, ref, lock=lock)
     if connection is None:
@@ -139,19 +139,19 @@ async def get_connection(work: Work, ref: ConnectionRef, *, lock: bool = False) 
     return connection
 
 
-async def list_connections(work: Work, owner: User | None) -> list[CalendarConnection]:
+async def list_calendar_connections(work: Work, owner: User | None) -> list[CalendarConnection]:
     """Read an owner's connections, or everyone's, oldest first."""
     return await store.list_connections(work.db, owner.id if owner else None)
 
 
-async def list_next(work: Work, *, limit: int) -> list[ConnectionRef]:
+async def list_next_connections(work: Work, *, limit: int) -> list[ConnectionRef]:
     """List the connections that are read next, whoever's they are."""
     return await store.list_next(work.db, limit=limit)
 
 
-async def change_connection(work: Work, ref: ConnectionRef, changes: ConnectionChanges) -> CalendarConnection:
+async def change_calendar_connection(work: Work, ref: ConnectionRef, changes: ConnectionChanges) -> CalendarConnection:
     """Change which calendars count as busy, which one receives bookings, who invites, and what if it can't be read."""
-    connection = await get_connection(work, ref, lock=True)
+    connection = await get_calendar_connection(work, ref, lock=True)
     if changes.busy is not None:
         await _set_busy(work, connection, changes.busy)
     if changes.write_to is not None:
@@ -162,25 +162,25 @@ async def change_connection(work: Work, ref: ConnectionRef, changes: ConnectionC
         if changes.invites and not can_invite(work.runtime, connection):
             raise Invalid(details={"invites": Text("can't be chosen, because this kind of calendar does not invite")})
         await store.update_invites(work.db, connection.id, invites=changes.invites)
-    changed = await get_connection(work, ref)
+    changed = await get_calendar_connection(work, ref)
     closing = closes_at(changed, synced_at=changed.synced_at, failed_at=connection.failing_since)
-    await busy.close_after(work, changed.busy_ids, closing)
+    await close_sources_after(work, changed.busy_ids, closing)
     return changed
 
 
 async def disconnect(work: Work, ref: ConnectionRef) -> None:
     """Delete a connection and its busy spans; events that were written into its calendars stay there."""
-    connection = await get_connection(work, ref, lock=True)
-    await busy.drop_sources(work, [calendar.id for calendar in connection.calendars])
+    connection = await get_calendar_connection(work, ref, lock=True)
+    await drop_busy_sources(work, [calendar.id for calendar in connection.calendars])
     await store.delete_connection(work.db, connection.id)
-    await oauth.drop_grant(work, connection.id)
+    await drop_grant(work, connection.id)
     await work.drop_planned(READ, str(connection.id), reason=DISCONNECTED)
     await work.record(CalendarDisconnected(**connection.identity))
 
 
-async def make_due(work: Work, owner: User | None) -> list[CalendarConnection]:
+async def make_connections_due(work: Work, owner: User | None) -> list[CalendarConnection]:
     """Make connections due at once, starting with the list of calendars, even if they are being read now."""
-    found = await list_connections(work, owner)
+    found = await list_calendar_connections(work, owner)
     for connection in found:
         await store.make_due(work.db, connection.id, now=work.now)
     return found
@@ -232,8 +232,8 @@ async def _set_busy(work: Work, connection: CalendarConnection, names: tuple[str
         if calendar.id in chosen and not calendar.is_busy:
             # Until now the calendar was read only for the bookings in it.
             await event_store.delete_all_objects(work.db, calendar.id)
-            await busy.keep_source(work, calendar.id, host_id=connection.owner_id, name=calendar.name)
-    await busy.drop_sources(work, [each.id for each in connection.calendars if each.id not in chosen])
+            await keep_busy_source(work, calendar.id, host_id=connection.owner_id, name=calendar.name)
+    await drop_busy_sources(work, [each.id for each in connection.calendars if each.id not in chosen])
     await _make_due(work, connection)
 
 
@@ -257,7 +257,7 @@ WITHIN = timedelta(seconds=30)
 LONGEST_PASSWORD = 500
 
 
-async def check_connection(work: Work, ref: ConnectionRef) -> int:
+async def check_calendar_connection(work: Work, ref: ConnectionRef) -> int:
     """Sign in and list the calendars now, as the sync does, and return how many there are; nothing is changed.
 
     The server is contacted here, so the work must begin without a transaction.
@@ -266,7 +266,7 @@ async def check_connection(work: Work, ref: ConnectionRef) -> int:
     return await _list_calendars(connection, _open_by(work, connection, secret))
 
 
-async def replace_password(work: Work, ref: ConnectionRef, password: str) -> None:
+async def replace_calendar_password(work: Work, ref: ConnectionRef, password: str) -> None:
     """Open a connection with a new password from now on, if the server accepts it, and read it at once.
 
     The server is contacted before a transaction is opened here, so the work must begin without one.
@@ -279,17 +279,17 @@ async def replace_password(work: Work, ref: ConnectionRef, password: str) -> Non
     new = replace(secret, password=password)
     await _list_calendars(connection, _open_by(work, connection, new))
     async with work.transaction():
-        await get_connection(work, ref, lock=True)
+        await get_calendar_connection(work, ref, lock=True)
         await store.update_secret(work.db, connection.id, await _seal(work, new))
         await _make_due(work, connection)
 
 
-async def renew_consent(work: Work, ref: ConnectionRef, consent: Consent) -> None:
+async def renew_calendar_consent(work: Work, ref: ConnectionRef, consent: Consent) -> None:
     """Open a connection by a new consent from now on, if it is of the same account, and read it at once.
 
     The server is contacted before a transaction is opened here, so the work must begin without one.
     """
-    connection = await get_connection(work, ref)
+    connection = await get_calendar_connection(work, ref)
     if connection.kind.value != consent.vendor.value:
         raise ConnectionNotFound
     server = work.runtime.ports.get(CalendarServers).open_with(work.runtime, ref, consent)
@@ -297,14 +297,14 @@ async def renew_consent(work: Work, ref: ConnectionRef, consent: Consent) -> Non
     addresses = frozenset(connection.addresses)
     await _list_calendars(connection, server, addresses=addresses)
     async with work.transaction():
-        await get_connection(work, ref, lock=True)
-        await oauth.renew_grant(work, connection.id, consent)
+        await get_calendar_connection(work, ref, lock=True)
+        await renew_grant(work, connection.id, consent)
         await _make_due(work, connection)
 
 
-async def read_now(work: Work, ref: ConnectionRef) -> None:
+async def read_connection_now(work: Work, ref: ConnectionRef) -> None:
     """Let the worker read a connection now, starting with the list of calendars."""
-    await _make_due(work, await get_connection(work, ref, lock=True))
+    await _make_due(work, await get_calendar_connection(work, ref, lock=True))
 
 
 async def _make_due(work: Work, connection: CalendarConnection) -> None:
@@ -313,7 +313,7 @@ async def _make_due(work: Work, connection: CalendarConnection) -> None:
 
 
 async def _open(work: Work, ref: ConnectionRef) -> tuple[CalendarConnection, Credentials]:
-    connection = await get_connection(work, ref)
+    connection = await get_calendar_connection(work, ref)
     sealed = await store.find_secret(work.db, ref)
     if sealed is None:
         raise ConnectionNotFound

@@ -8,8 +8,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.domains.availability import operations as busy
-from openslot.domains.bookings import operations as bookings
+from openslot.domains.availability.operations import replace_busy_spans
 from openslot.domains.bookings.errors import BookingNotFound
 from openslot.domains.bookings.events import (
     BookingCancelled,
@@ -21,6 +20,7 @@ from openslot.domains.bookings.events import (
 )
 from openslot.domains.bookings.links import booking_url
 from openslot.domains.bookings.models import Booking, BookingDetails, BookingRef, Status
+from openslot.domains.bookings.operations import get_booking
 from openslot.domains.calendars import event_store, operations, store
 from openslot.domains.calendars.booking_events import describe_booking
 from openslot.domains.calendars.errors import (
@@ -74,7 +74,7 @@ async def plan(work: Work, effect: Effect) -> Outcome:
     if event.hosts:
         # Others may host it meanwhile: what is written is what is so now.
         with suppress(BookingNotFound):
-            details = await bookings.get_booking(work, BookingRef(booking.id, None))
+            details = await get_booking(work, BookingRef(booking.id, None))
             host_ids = [each.user_id for each in details.hosts]
     targets = await event_store.list_targets(
         work.db, booking.id, host_ids, is_confirmed=booking.status is Status.CONFIRMED
@@ -94,7 +94,7 @@ async def write(work: Work, effect: Effect) -> Outcome:
     if target is None:
         return Skipped(DISCONNECTED)
     try:
-        details = await bookings.get_booking(work, BookingRef(booking_id, None))
+        details = await get_booking(work, BookingRef(booking_id, None))
     except BookingNotFound:
         return Skipped(BOOKING_GONE)
     async with _open(work, target) as server:
@@ -190,7 +190,7 @@ async def _remove(server: CalendarServer, target: WriteTarget, details: BookingD
 
 async def _free_added(work: Work, calendar_id: UUID, href: str) -> None:
     """Free at once what the host had added to an event that we have written or removed."""
-    await busy.replace_spans(work, calendar_id, {href: ()})
+    await replace_busy_spans(work, calendar_id, {href: ()})
     await event_store.reread_object(work.db, calendar_id, href)
 
 

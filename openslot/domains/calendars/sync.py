@@ -7,7 +7,7 @@ from uuid import UUID
 
 import structlog
 
-from openslot.domains.availability import operations as busy
+from openslot.domains.availability.operations import close_sources_after, forget_past_spans, replace_busy_spans
 from openslot.domains.calendars import event_store, operations, rules, store
 from openslot.domains.calendars.channels import keep_channels
 from openslot.domains.calendars.errors import (
@@ -151,7 +151,7 @@ async def _read_calendar(
         await _keep(work, calendar, read, changes.removed, own)
         if calendar.is_busy and again is not None:
             await _replace_spans(work, calendar, again, own)
-            await busy.forget_past(work, calendar.id, before=scope.first)
+            await forget_past_spans(work, calendar.id, before=scope.first)
         expanded_at = now if again is not None else None
         left, bytes_ = await event_store.keep_read(work.db, calendar.id, state=changes.cursor, expanded_at=expanded_at)
         # A reading brings no more either, but every one of them may bring others.
@@ -178,7 +178,7 @@ async def _keep(
             await _replace_spans(work, calendar, some, own)
     if removed:
         await event_store.delete_objects(work.db, calendar.id, removed)
-        await busy.replace_spans(work, calendar.id, dict.fromkeys(removed, ()))
+        await replace_busy_spans(work, calendar.id, dict.fromkeys(removed, ()))
 
 
 async def _replace_spans(
@@ -192,7 +192,7 @@ async def _replace_spans(
         if booking_id is not None and (time := own.get(booking_id)) is not None:
             spans[each.ref] = time.find_added(each.spans)
             of_claims[each.ref] = time.claim
-    await busy.replace_spans(work, calendar.id, spans, of_claims=of_claims)
+    await replace_busy_spans(work, calendar.id, spans, of_claims=of_claims)
 
 
 async def _expand_again(
@@ -231,7 +231,7 @@ async def _keep_success(
         next_at = rules.next_sync(0, now=work.now)
         await store.keep_success(work.db, lease, addresses, now=work.now, next_at=next_at, soon=rules.AT_MOST_EVERY)
         sources = [calendar.id for calendar in calendars if calendar.is_busy]
-        await busy.close_after(work, sources, rules.closes_at(connection, synced_at=work.now, failed_at=None))
+        await close_sources_after(work, sources, rules.closes_at(connection, synced_at=work.now, failed_at=None))
         if connection.told_at is not None:
             await work.record(CalendarRecovered(**connection.identity))
 
@@ -256,7 +256,7 @@ async def _keep_failure(runtime: Runtime, lease: Lease, error: str, *, is_final:
             next_at=rules.next_sync(failures, now=work.now),
             told_at=work.now if is_told else connection.told_at,
         )
-        await busy.close_after(work, connection.busy_ids, closes_at)
+        await close_sources_after(work, connection.busy_ids, closes_at)
         if is_told:
             broken = CalendarBroken(**connection.identity, reason=keep(error)[:1000], since=since, closes_at=closes_at)
             await work.record(broken)

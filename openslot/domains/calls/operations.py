@@ -72,17 +72,17 @@ async def record_call(
     return merged
 
 
-async def add_recording(work: Work, connection_id: UUID, vendor_id: str, recording: bytes) -> bool:
+async def add_call_recording(work: Work, connection_id: UUID, vendor_id: str, recording: bytes) -> bool:
     """Keep the recording of a call, unless it has one; False if the call is not known."""
     return await store.add_recording(work.db, connection_id, vendor_id, recording, now=work.now)
 
 
-async def find_owner(work: Work, connection_id: UUID, vendor_id: str) -> UUID | None:
+async def find_owner_of_call(work: Work, connection_id: UUID, vendor_id: str) -> UUID | None:
     """Find whose call it is that went through a number; None if it is not known yet."""
     return await store.find_owner(work.db, connection_id, vendor_id)
 
 
-async def delete_call(work: Work, owner: User, call_id: UUID) -> None:
+async def erase_call(work: Work, owner: User, call_id: UUID) -> None:
     """Delete a call with its recording and transcript, here and at the provider."""
     if not await store.delete_call(work.db, owner.id, call_id):
         raise CallNotFound

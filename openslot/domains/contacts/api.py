@@ -38,7 +38,7 @@ async def create_contact(work: Work, user: User, data: schemas.ContactWanted) ->
 @get()
 async def get_contact(work: Work, user: User, contact_id: UUID) -> schemas.DetailedContact:
     """Get a contact with its past and upcoming meetings."""
-    return schemas.show_detailed(await operations.get_with_meetings(work, user, contact_id))
+    return schemas.show_detailed(await operations.get_contact_with_meetings(work, user, contact_id))
 
 
 @patch()
@@ -47,7 +47,7 @@ async def update_contact(
 ) -> schemas.DetailedContact:
     """Update the given fields of a contact. `null` clears an optional field."""
     changed = await operations.change_contact(work, user, contact_id, data)
-    return schemas.show_detailed(await operations.get_with_meetings(work, user, changed.id))
+    return schemas.show_detailed(await operations.get_contact_with_meetings(work, user, changed.id))
 
 
 @delete()

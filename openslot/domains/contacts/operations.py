@@ -33,7 +33,9 @@ async def add_contact(work: Work, owner: User, wanted: ContactWanted) -> Contact
     return contact
 
 
-async def find_or_add(work: Work, *, owner_id: UUID, name: str, email: str, phone: str | None = None) -> Contact:
+async def find_or_add_contact(
+    work: Work, *, owner_id: UUID, name: str, email: str, phone: str | None = None
+) -> Contact:
     """Find the contact with an email address, or add them and stage the fact that they are new.
 
     Name and address are checked by the caller; an invalid phone number is left out. For a known contact, only a missing
@@ -66,7 +68,7 @@ async def get_contact(work: Work, owner: User, contact_id: UUID) -> Contact:
     return require(await store.find_contact(work.db, owner.id, contact_id), ContactNotFound)
 
 
-async def get_with_meetings(work: Work, owner: User, contact_id: UUID) -> KnownContact:
+async def get_contact_with_meetings(work: Work, owner: User, contact_id: UUID) -> KnownContact:
     return require(await store.find_with_meetings(work.db, owner.id, contact_id, now=work.now), ContactNotFound)
 
 
@@ -116,7 +118,7 @@ async def delete_contact(work: Work, owner: User, contact_id: UUID) -> None:
         raise ContactNotFound
 
 
-async def erase_some(work: Work, owner: User, limit: int) -> int:
+async def erase_some_contacts(work: Work, owner: User, limit: int) -> int:
     """Delete some contacts of an owner whose account is deleted, and return how many; nobody is notified."""
     return await store.delete_some(work.db, owner.id, limit)
 

@@ -2,10 +2,16 @@
 
 from functools import partial
 
-from openslot.domains.contacts.imports import operations as imports
-from openslot.domains.contacts.imports import store as import_store
 from openslot.domains.contacts.imports.models import ImportPlan
-from openslot.domains.contacts.imports.operations import DONE_KEPT_FOR, IDLE_KEPT_FOR, ContactAddedMeanwhile
+from openslot.domains.contacts.imports.operations import (
+    CONTACT_IMPORT,
+    DONE_KEPT_FOR,
+    IDLE_KEPT_FOR,
+    ContactAddedMeanwhile,
+    import_batch,
+    plan_next_lines,
+)
+from openslot.domains.contacts.imports.store import delete_old_imports
 from openslot.platform.core.events import Effect
 from openslot.platform.core.work import Done, Outcome, Periodic, Reaction, Work
 from openslot.platform.jobs.batches import repeat
@@ -19,7 +25,7 @@ async def import_next_lines(work: Work, effect: Effect) -> Outcome:
     plan = effect.plan(ImportPlan)
     if not await _import(work, plan):
         return Done()
-    return Done(write=partial(imports.plan_next, plan=plan, owner_id=effect.tenant_id))
+    return Done(write=partial(plan_next_lines, plan=plan, owner_id=effect.tenant_id))
 
 
 async def _import(work: Work, plan: ImportPlan) -> bool:
@@ -34,10 +40,10 @@ async def _import(work: Work, plan: ImportPlan) -> bool:
 async def _try(work: Work, plan: ImportPlan) -> bool:
     # The batch is on behalf of the user who has started the import.
     async with work.runtime.transaction(plan.actor) as batch:
-        return await imports.import_batch(batch, plan.import_id)
+        return await import_batch(batch, plan.import_id)
 
 
-CONTACT_REACTIONS = (Reaction(name=imports.IMPORT, run=import_next_lines),)
+CONTACT_REACTIONS = (Reaction(name=CONTACT_IMPORT, run=import_next_lines),)
 
 
 # Each import has up to 20,000 lines.
@@ -48,9 +54,7 @@ async def tidy_imports(work: Work) -> str:
     """Remove imports of contacts 30 days after they finished, and unfinished ones after a day."""
     done_before, idle_before = work.now - DONE_KEPT_FOR, work.now - IDLE_KEPT_FOR
     gone = await repeat(
-        lambda limit: import_store.delete_old_imports(
-            work.db, done_before=done_before, idle_before=idle_before, limit=limit
-        ),
+        lambda limit: delete_old_imports(work.db, done_before=done_before, idle_before=idle_before, limit=limit),
         size=BATCH,
     )
     return f"{gone} imports removed"

@@ -95,7 +95,7 @@ class StatusReport(Struct, frozen=True, kw_only=True):
     error: str | None = None
 
 
-async def keep_report(work: Work, report: StatusReport) -> str | None:
+async def keep_status_report(work: Work, report: StatusReport) -> str | None:
     """Write what became of a message, unless more is known already, and return its recipient; None if not found."""
     row = await store.lock_reported(work.db, report.connection_id, report.vendor_id, report.message_id)
     if row is None:
@@ -111,7 +111,7 @@ async def keep_report(work: Work, report: StatusReport) -> str | None:
     return phone
 
 
-async def mark_read(work: Work, owner: User, thread: Conversation) -> None:
+async def mark_thread_read(work: Work, owner: User, thread: Conversation) -> None:
     """Remember that the owner has read a thread as it was when it was looked up."""
     if thread.last_inbound_at is not None:
         await store.mark_read(work.db, owner.id, thread.id, up_to=thread.last_inbound_at)
@@ -158,7 +158,7 @@ async def list_threads(
     )
 
 
-async def get_version(work: Work, owner: User, conversation_id: UUID) -> str:
+async def get_thread_version(work: Work, owner: User, conversation_id: UUID) -> str:
     """Read what changes with the newest messages of a thread, and with what becomes of them."""
     return require(await store.find_version(work.db, owner.id, conversation_id), ConversationNotFound)
 

@@ -83,7 +83,7 @@ async def list_connections(work: Work, owner: User | None) -> list[CrmConnection
     return await store.list_of_owner(work.db, owner.id) if owner else await store.list_all(work.db)
 
 
-async def get_connection(work: Work, owner: User | None, connection_id: UUID) -> CrmConnection:
+async def get_crm_connection(work: Work, owner: User | None, connection_id: UUID) -> CrmConnection:
     """Read a connection of a user; without an owner, of anybody, for the operator."""
     found = await store.find(work.db, connection_id)
     if found is None or (owner is not None and found.owner_id != owner.id):
@@ -93,16 +93,16 @@ async def get_connection(work: Work, owner: User | None, connection_id: UUID) ->
 
 async def disconnect(work: Work, owner: User | None, connection_id: UUID) -> CrmConnection:
     """Forget a CRM with its secret; people and meetings that were written there stay."""
-    connection = await get_connection(work, owner, connection_id)
+    connection = await get_crm_connection(work, owner, connection_id)
     if not await store.delete(work.db, connection.id):
         raise CrmNotFound
     await work.record(CrmDisconnected(**tell(connection)))
     return connection
 
 
-async def change_options(work: Work, owner: User, connection_id: UUID, options: dict[str, Any]) -> CrmConnection:
+async def change_crm_options(work: Work, owner: User, connection_id: UUID, options: dict[str, Any]) -> CrmConnection:
     """Choose what the vendor's adapter reads, such as which fields are written."""
-    changed = replace(await get_connection(work, owner, connection_id), options=options)
+    changed = replace(await get_crm_connection(work, owner, connection_id), options=options)
     await store.update_options(work.db, changed)
     return changed
 
@@ -113,7 +113,7 @@ async def check_connection(work: Work, connection: CrmConnection) -> str | None:
     The CRM is contacted here, so the work must begin without a transaction.
     """
     try:
-        async with opened(work.runtime, connection) as crm:
+        async with opened_crm(work.runtime, connection) as crm:
             found = await crm.check()
     except CrmFault as fault:
         await keep_failure(work, connection, fault)
@@ -124,13 +124,13 @@ async def check_connection(work: Work, connection: CrmConnection) -> str | None:
     return None
 
 
-async def list_failures(work: Work, owner: User) -> list[CrmFailure]:
+async def list_crm_failures(work: Work, owner: User) -> list[CrmFailure]:
     """List what the CRMs of a user have not taken in the last two weeks, newest first."""
     return await store.list_failures(work.db, owner.id, since=work.now - SHOWN_FOR, limit=MAX_SHOWN)
 
 
 @asynccontextmanager
-async def opened(runtime: Runtime, connection: CrmConnection) -> AsyncIterator[Crm]:
+async def opened_crm(runtime: Runtime, connection: CrmConnection) -> AsyncIterator[Crm]:
     """Open the account of a connection, with the guarded client on behalf of its owner; no transaction may be open."""
     credentials = CrmCredentials(
         account=connection.account, secret=runtime.secrets.open(connection.secret), options=connection.options

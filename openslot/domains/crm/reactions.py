@@ -2,7 +2,6 @@
 
 from uuid import UUID
 
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.errors import BookingNotFound
 from openslot.domains.bookings.events import (
     BookingCancelled,
@@ -15,11 +14,12 @@ from openslot.domains.bookings.events import (
 )
 from openslot.domains.bookings.links import booking_url
 from openslot.domains.bookings.models import BookingDetails, BookingRef
+from openslot.domains.bookings.operations import get_booking
 from openslot.domains.crm import operations, store
 from openslot.domains.crm.models import CrmConnection, CrmTarget
 from openslot.domains.crm.ports import CrmBusy, CrmFault, CrmMeetingGone, CrmRefused, CrmUnavailable
 from openslot.domains.crm.rules import DELAYS, describe_meeting, describe_person
-from openslot.domains.crm.store import WRITE
+from openslot.domains.crm.store import WRITE_CRM
 from openslot.domains.crm.words import BOOKING_GONE, DISCONNECTED, MEETING_GONE, TOKEN_REFUSED, describe_fault
 from openslot.platform.core.actor import Destination
 from openslot.platform.core.events import Effect
@@ -45,7 +45,7 @@ async def plan(work: Work, effect: Effect) -> Outcome:
     connections = await store.list_of_owner(work.db, booking.host_id)
     return Expanded(
         tuple(
-            Target(reaction=WRITE, target=f"{each.id}/{booking.id}", lane=f"{WRITE}:{booking.id}@{each.id}")
+            Target(reaction=WRITE_CRM, target=f"{each.id}/{booking.id}", lane=f"{WRITE_CRM}:{booking.id}@{each.id}")
             for each in connections
         )
     )
@@ -58,7 +58,7 @@ async def write(work: Work, effect: Effect) -> Outcome:
     if target is None:
         return Skipped(DISCONNECTED)
     try:
-        details = await bookings.get_booking(work, BookingRef(booking_id, None))
+        details = await get_booking(work, BookingRef(booking_id, None))
     except BookingNotFound:
         # Also one that waits for its payment: it is nobody's meeting yet.
         return Skipped(BOOKING_GONE)
@@ -80,7 +80,7 @@ async def write(work: Work, effect: Effect) -> Outcome:
 
 async def _send(work: Work, effect: Effect, target: CrmTarget, details: BookingDetails) -> str:
     meeting = describe_meeting(details, target, url=booking_url(work.runtime, details.booking.id))
-    async with operations.opened(work.runtime, target.connection) as crm:
+    async with operations.opened_crm(work.runtime, target.connection) as crm:
         if target.meeting_id is not None:
             await crm.change_meeting(target.meeting_id, meeting, key=f"{effect.id}.change")
             return target.meeting_id
@@ -119,5 +119,5 @@ CRM_REACTIONS = (
         lane=LANE,
         wanted_if=store.HAS_CRM,
     ),
-    Reaction(name=WRITE, run=write, delays=DELAYS, collapses=True, destination=to_crm),
+    Reaction(name=WRITE_CRM, run=write, delays=DELAYS, collapses=True, destination=to_crm),
 )

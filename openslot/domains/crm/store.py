@@ -9,7 +9,7 @@ from openslot.platform.core.actor import EffectAttempt
 from openslot.platform.core.db import Db, count_of
 from openslot.platform.core.rows import Rows
 
-WRITE = "crm.write"
+WRITE_CRM = "crm.write"
 CONNECTIONS = Rows(CrmConnection, "crm_connections c")
 RENEWED = CONNECTIONS.stored.only("label", "secret", "connected_at", "used_at")
 # `offset 0` keeps the planner from reading all connections in order to look one up among them.
@@ -40,14 +40,14 @@ FAILURES = f"""
 select f.id as effect_id, split_part(f.target, '/', 1)::uuid as connection_id, v.subject_id as booking_id,
        b.invitee_name, b.starts_at, f.finished_at as failed_at, coalesce(f.last_error, '') as reason
 from events v join effects f on f.event_id = v.id left join bookings b on b.id = v.subject_id and b.host_id = $1
-where v.tenant_id = $1 and f.state = 'dead' and f.reaction = '{WRITE}' and f.finished_at > $2
+where v.tenant_id = $1 and f.state = 'dead' and f.reaction = '{WRITE_CRM}' and f.finished_at > $2
 order by f.finished_at desc, f.no desc limit $3"""
 WAITING = f"""
 select id, round from effects
-where state = 'queued' and reaction = '{WRITE}' and starts_with(target, $1::uuid::text || '/')"""
+where state = 'queued' and reaction = '{WRITE_CRM}' and starts_with(target, $1::uuid::text || '/')"""
 DEAD_BECAUSE = f"""
 select id from effects
-where state = 'dead' and reaction = '{WRITE}' and starts_with(target, $1::uuid::text || '/')
+where state = 'dead' and reaction = '{WRITE_CRM}' and starts_with(target, $1::uuid::text || '/')
   and last_error = any($2::text[])"""
 
 

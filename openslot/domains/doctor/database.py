@@ -8,7 +8,7 @@ import asyncpg
 from openslot.domains.accounts.store import count_users
 from openslot.domains.bookings.operations import list_without_time
 from openslot.domains.doctor.finding import Finding, FindingState, ok, problem, warning
-from openslot.domains.messaging.connections import store as messaging
+from openslot.domains.messaging.connections.store import list_failing_numbers
 from openslot.domains.payments.connections.store import list_failing
 from openslot.domains.teams.ledger.store import count_wrong_credits
 from openslot.platform.core.config import Settings
@@ -277,7 +277,7 @@ async def _look_at_payments(connection: asyncpg.Connection) -> Finding:
 
 
 async def _look_at_numbers(connection: asyncpg.Connection) -> Finding:
-    failing = await messaging.list_failing(connection)
+    failing = await list_failing_numbers(connection)
     if not failing:
         return ok("numbers", "Every connected number for messages and calls can be used.")
     reasons = ", ".join(sorted({say(each.last_error or "") for each in failing}))

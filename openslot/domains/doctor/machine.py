@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from openslot.domains.doctor.finding import Finding, ok, problem, warning
 from openslot.domains.mail.ports import MailDeferred, MailServers
-from openslot.domains.oauth.client import GrantRefused, refresh
+from openslot.domains.oauth.client import GrantRefused, refresh_grant
 from openslot.domains.oauth.models import OAuthClient, OAuthUnreachable, OAuthVendor, find_client
 from openslot.domains.oidc.models import OidcUnreachable
 from openslot.domains.oidc.provider import find_provider, get_provider, read_keys_of, read_metadata
@@ -235,7 +235,7 @@ async def _try_client(chosen: Settings, client: OAuthClient) -> None:
     outbound = Outbound(allow=chosen.outbound_allow)
     try:
         with suppress(GrantRefused):
-            await refresh(outbound, client, "openslot-doctor", now=system_clock())
+            await refresh_grant(outbound, client, "openslot-doctor", now=system_clock())
     finally:
         await outbound.close()
 

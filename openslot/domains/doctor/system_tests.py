@@ -10,7 +10,6 @@ from typing import NamedTuple
 import structlog
 from msgspec import Struct
 
-from openslot.domains.calendars import operations as calendars
 from openslot.domains.calendars.errors import (
     CalendarFault,
     CalendarForbidden,
@@ -19,6 +18,7 @@ from openslot.domains.calendars.errors import (
     ConnectionNotFound,
 )
 from openslot.domains.calendars.models import ConnectionRef
+from openslot.domains.calendars.operations import check_calendar_connection, list_next_connections
 from openslot.domains.doctor.database import look_at_clock
 from openslot.domains.doctor.finding import FindingState
 from openslot.domains.doctor.machine import look_at_mail
@@ -140,7 +140,7 @@ async def _test_clock(runtime: Runtime) -> _Verdict:
 async def _test_calendars(runtime: Runtime) -> _Verdict:
     """Sign in to the calendars that are read next, as the sync does, and list what is there."""
     work = runtime.work(SYSTEM)
-    refs = await calendars.list_next(work, limit=MAX_CALENDARS)
+    refs = await list_next_connections(work, limit=MAX_CALENDARS)
     if not refs:
         return _Verdict(ok=True, message="No calendar is connected.")
     faults = Counter(filter(None, await asyncio.gather(*(_reach(work, ref) for ref in refs))))
@@ -153,7 +153,7 @@ async def _reach(work: Work, ref: ConnectionRef) -> str | None:
     """Return why a calendar can't be reached, without saying whose it is; None if it can."""
     try:
         async with asyncio.timeout(ANSWERED_WITHIN):
-            await calendars.check_connection(work, ref)
+            await check_calendar_connection(work, ref)
     except TimeoutError:
         return f"without a response for {ANSWERED_WITHIN:.0f} seconds"
     except CalendarFault as fault:

@@ -11,7 +11,7 @@ from openslot.domains.accounts.models import User
 from openslot.domains.accounts.profiles.store import to_page_brand
 from openslot.domains.accounts.store import lock_host
 from openslot.domains.event_types import errors, store
-from openslot.domains.event_types.accounts import operations as accounts
+from openslot.domains.event_types.accounts.operations import check_account_of_event_type, tell_account_chosen
 from openslot.domains.event_types.events import EventTypeAdded
 from openslot.domains.event_types.locations import name_locations, path_of
 from openslot.domains.event_types.models import (
@@ -33,8 +33,8 @@ from openslot.domains.event_types.rules import (
     take_edits,
 )
 from openslot.domains.event_types.store import EVENT_TYPES
-from openslot.domains.schedules import operations as schedules
 from openslot.domains.schedules.models import Schedule
+from openslot.domains.schedules.operations import get_schedule, list_out_of_office
 from openslot.platform.core.db import Row
 from openslot.platform.core.errors import Invalid, require
 from openslot.platform.core.ids import fingerprint, new_id, new_token
@@ -65,7 +65,7 @@ async def add_first_event_type(work: Work, schedule: Schedule, wanted: EventType
     )
     checked = _checked(made)
     await _check_conferences(work, checked)
-    await accounts.check_account(work, checked)
+    await check_account_of_event_type(work, checked)
     check_redirect(checked.redirect_url, own_url=work.runtime.settings.public_url)
     try:
         account = await store.insert_event_type(work.db, checked)
@@ -76,7 +76,7 @@ async def add_first_event_type(work: Work, schedule: Schedule, wanted: EventType
     return replace(checked, payment_connection_id=account)
 
 
-def draft(work: Work, schedule: Schedule, *, name: str, slug: str, duration_minutes: int) -> EventType:
+def draft_event_type(work: Work, schedule: Schedule, *, name: str, slug: str, duration_minutes: int) -> EventType:
     """Draft an event type with defaults that suit most hosts."""
     return EventType(
         id=new_id(),
@@ -94,16 +94,16 @@ async def get_event_type(work: Work, owner: User, event_type_id: UUID) -> EventT
     return require(await store.find_event_type(work.db, owner.id, event_type_id), errors.EventTypeNotFound)
 
 
-async def get_by_slug(work: Work, owner: User, slug: str) -> EventType:
+async def get_event_type_by_slug(work: Work, owner: User, slug: str) -> EventType:
     """Read an event type by its short name, which nobody else changes before the commit."""
     await lock_host(work.db, owner.id)
     return require(await store.find_by_slug(work.db, owner.id, slug), errors.EventTypeNotFound)
 
 
-async def get_with_schedule(work: Work, owner: User, event_type_id: UUID) -> tuple[EventType, Schedule]:
+async def get_event_type_with_schedule(work: Work, owner: User, event_type_id: UUID) -> tuple[EventType, Schedule]:
     event_type = await get_event_type(work, owner, event_type_id)
-    schedule = await schedules.get_schedule(work, owner, event_type.schedule_id)
-    away = tuple(span for _, span in await schedules.list_out_of_office(work, owner))
+    schedule = await get_schedule(work, owner, event_type.schedule_id)
+    away = tuple(span for _, span in await list_out_of_office(work, owner))
     return event_type, replace(schedule, out_of_office=away)
 
 
@@ -125,7 +125,7 @@ async def list_all_event_types(
     )
 
 
-async def list_of_team(work: Work, team_id: UUID) -> list[EventType]:
+async def list_event_types_of_team(work: Work, team_id: UUID) -> list[EventType]:
     """List the event types of a team by slug."""
     return await store.list_of_team(work.db, team_id)
 
@@ -134,7 +134,7 @@ async def get_any_event_type(work: Work, event_type_id: UUID) -> EventType:
     return require(await store.find_any_event_type(work.db, event_type_id), errors.EventTypeNotFound)
 
 
-async def get_host_page(work: Work, username: str) -> HostPage:
+async def get_page_of_host(work: Work, username: str) -> HostPage:
     rows = await store.find_host_page(work.db, username)
     if not rows:
         raise errors.HostNotFound
@@ -166,17 +166,17 @@ async def change_event_type(work: Work, event_type: EventType) -> EventType:
         raise errors.EventTypeChanged if exists else errors.EventTypeNotFound
     changed = replace(checked, payment_connection_id=account.now)
     if account.was and account.now and account.was != account.now:
-        await accounts.tell_chosen(work, changed)
+        await tell_account_chosen(work, changed)
     return changed
 
 
-async def get_for_change(work: Work, owner: User, event_type_id: UUID) -> EventType:
+async def get_event_type_for_change(work: Work, owner: User, event_type_id: UUID) -> EventType:
     """Read an event type that nobody else changes before the commit."""
     await store.lock_event_type(work.db, owner.id, event_type_id)
     return await get_event_type(work, owner, event_type_id)
 
 
-async def change_owner(work: Work, event_type: EventType, schedule: Schedule) -> EventType:
+async def change_event_type_owner(work: Work, event_type: EventType, schedule: Schedule) -> EventType:
     """Give a team's event type to the owner of a schedule, with its links; a slug that is taken there gets a number."""
     slug = await store.find_slug_for(work.db, event_type, schedule.owner_id)
     moved = replace(event_type, owner_id=schedule.owner_id, schedule_id=schedule.id, slug=slug, updated_at=work.now)
@@ -189,31 +189,31 @@ async def edit_event_type(
     work: Work, owner: User, edited: EventType, *, edition: str, fields: Sequence[str] = EDITED
 ) -> EventType:
     """Save the fields that a form edits, unless one of them has changed since the form was shown."""
-    current = await get_for_change(work, owner, edited.id)
+    current = await get_event_type_for_change(work, owner, edited.id)
     edited = take_edits(current, edited, fields)
     if find_changed(current, since=edition, fields=fields):
         raise errors.EventTypeChanged
     if edited.schedule_id != current.schedule_id:
-        await schedules.get_schedule(work, owner, edited.schedule_id)
+        await get_schedule(work, owner, edited.schedule_id)
     await _check_conferences(work, edited, known=current.all_locations)
     if edited.redirect_url != current.redirect_url:
         check_redirect(edited.redirect_url, own_url=work.runtime.settings.public_url)
-    await accounts.check_account(work, edited, known=current.payment_connection_id)
+    await check_account_of_event_type(work, edited, known=current.payment_connection_id)
     return await change_event_type(work, edited)
 
 
-async def set_active(work: Work, event_type: EventType, *, active: bool) -> EventType:
+async def set_event_type_active(work: Work, event_type: EventType, *, active: bool) -> EventType:
     return await change_event_type(work, replace(event_type, active=active))
 
 
-async def make_private(work: Work, event_type: EventType) -> EventType:
+async def make_event_type_private(work: Work, event_type: EventType) -> EventType:
     """Remove an event type from the host's page and give it a new private link."""
     private = await change_event_type(work, replace(event_type, is_private=True))
     await store.set_private_token(work.db, private, seal_token(work, private.id, new_token()))
     return private
 
 
-async def make_public(work: Work, event_type: EventType) -> EventType:
+async def make_event_type_public(work: Work, event_type: EventType) -> EventType:
     """Put an event type on the host's page; its private link stops working."""
     public = await change_event_type(work, replace(event_type, is_private=False))
     await store.set_private_token(work.db, public, None)
@@ -283,14 +283,14 @@ async def _check_conferences(work: Work, event_type: EventType, *, known: Sequen
             raise Invalid(details={f"{path_of(event_type, index)}.conference": obstacle})
 
 
-async def list_overview(work: Work, owner: User, *, active: bool, page: int, limit: int) -> OverviewPage:
+async def list_event_type_overview(work: Work, owner: User, *, active: bool, page: int, limit: int) -> OverviewPage:
     """Read one page of a host's event types that are offered or archived, and how many there are of both."""
     rows = await store.list_rows(work.db, owner.id, active=active, now=work.now, limit=limit, offset=(page - 1) * limit)
     entries = tuple(_to_overview(work, row) for row in rows if row["id"] is not None)
     return OverviewPage(entries=entries, offered=rows[0]["offered"], archived=rows[0]["archived"])
 
 
-async def get_overview(work: Work, owner: User, event_type_id: UUID) -> EventTypeOverview:
+async def get_event_type_overview(work: Work, owner: User, event_type_id: UUID) -> EventTypeOverview:
     row = require(await store.find_row(work.db, owner.id, event_type_id, now=work.now), errors.EventTypeNotFound)
     return _to_overview(work, row)
 

@@ -8,9 +8,9 @@ from uuid import UUID
 
 import asyncpg
 
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.events import UserDataExported
 from openslot.domains.accounts.models import User
+from openslot.domains.accounts.operations import get_user
 from openslot.domains.exports import store
 from openslot.domains.exports.files import FILES
 from openslot.domains.exports.models import ExportFile
@@ -118,7 +118,7 @@ async def make_export(runtime: Runtime, export_id: UUID) -> None:
     export = await store.find_export(work.db, export_id)
     if export is None:
         return
-    user = await accounts.get_user(work, export.user_id)
+    user = await get_user(work, export.user_id)
     writer = PieceWriter(work, export_id, attempt)
     async with (
         runtime.pool.acquire() as connection,

@@ -3,7 +3,7 @@
 from msgspec.structs import fields
 
 from openslot.domains.contacts.schemas import ContactWanted
-from openslot.domains.exports import content_store as content
+from openslot.domains.exports import content_store
 from openslot.domains.exports.models import ExportFile
 from openslot.domains.exports.writers import (
     as_csv,
@@ -101,7 +101,7 @@ FILES = (
         "account.json",
         "Your account: name, email address, username and former usernames, plan, time zone and language.",
         ("users", "former_usernames"),
-        as_object(content.ACCOUNT),
+        as_object(content_store.ACCOUNT),
     ),
     ExportFile(
         "settings.json",
@@ -113,57 +113,67 @@ FILES = (
             "notification_choices",
             "calendar_feeds",
         ),
-        as_object(content.SETTINGS),
+        as_object(content_store.SETTINGS),
     ),
     ExportFile(
         "organizations.json",
         "The organizations that you belong to, your role, and what their directory says about you.",
         ("memberships", "member_profiles", "held_departures"),
-        as_list(content.ORGANIZATIONS),
+        as_list(content_store.ORGANIZATIONS),
     ),
     ExportFile(
         "teams.json",
         "The teams that you belong to, and what they say about you.",
         ("team_members",),
-        as_list(content.TEAMS),
+        as_list(content_store.TEAMS),
     ),
-    ExportFile("invitations.json", "Invitations that you received.", ("invitations",), as_list(content.INVITATIONS)),
-    ExportFile("sessions.json", "The devices on which you are signed in.", ("sessions",), as_list(content.SESSIONS)),
-    ExportFile("api-keys.json", "Your API keys, without the keys themselves.", ("api_keys",), as_list(content.KEYS)),
+    ExportFile(
+        "invitations.json", "Invitations that you received.", ("invitations",), as_list(content_store.INVITATIONS)
+    ),
+    ExportFile(
+        "sessions.json", "The devices on which you are signed in.", ("sessions",), as_list(content_store.SESSIONS)
+    ),
+    ExportFile(
+        "api-keys.json", "Your API keys, without the keys themselves.", ("api_keys",), as_list(content_store.KEYS)
+    ),
     ExportFile(
         "assistants.json",
         "The assistants that you have connected and what each may do, without their tokens.",
         ("assistant_grants",),
-        as_list(content.ASSISTANTS),
+        as_list(content_store.ASSISTANTS),
     ),
     ExportFile(
         "assistant-calls.json",
         "What your assistants have asked for in the last 90 days, and how it ended.",
         ("assistant_calls",),
-        as_list(content.ASSISTANT_CALLS),
+        as_list(content_store.ASSISTANT_CALLS),
     ),
     ExportFile(
         "assistant-requests.json",
         "What your assistants have asked you to decide, and what you decided.",
         ("assistant_approvals",),
-        as_list(content.ASSISTANT_APPROVALS),
+        as_list(content_store.ASSISTANT_APPROVALS),
     ),
     ExportFile(
         "sign-in.json",
         "Since when you use two-factor authentication, and the identity providers that you sign in with.",
         ("authenticators", "recovery_codes", "identities"),
-        as_object(content.SIGN_IN),
+        as_object(content_store.SIGN_IN),
     ),
-    ExportFile("photo.jpg", "Your photo; empty if you have none.", ("photos",), as_picture(content.PHOTO)),
-    ExportFile("logo.png", "Your logo; empty if you have none.", ("brand_images",), as_picture(content.LOGO)),
-    ExportFile("cover.jpg", "Your cover image; empty if you have none.", ("brand_images",), as_picture(content.COVER)),
+    ExportFile("photo.jpg", "Your photo; empty if you have none.", ("photos",), as_picture(content_store.PHOTO)),
+    ExportFile("logo.png", "Your logo; empty if you have none.", ("brand_images",), as_picture(content_store.LOGO)),
+    ExportFile(
+        "cover.jpg", "Your cover image; empty if you have none.", ("brand_images",), as_picture(content_store.COVER)
+    ),
     ExportFile(
         "schedules.json",
         "Your working hours, date overrides and public holidays.",
         ("schedules",),
-        as_list(content.SCHEDULES),
+        as_list(content_store.SCHEDULES),
     ),
-    ExportFile("out-of-office.json", "The times in which you are away.", ("out_of_office",), as_list(content.AWAY)),
+    ExportFile(
+        "out-of-office.json", "The times in which you are away.", ("out_of_office",), as_list(content_store.AWAY)
+    ),
     ExportFile(
         "event-types.json",
         "What can be booked with you, as the REST API shows it.",
@@ -174,19 +184,19 @@ FILES = (
         "links.json",
         "Links for a number of bookings, without their tokens, and the bookings that were made through each.",
         ("booking_links", "booking_link_uses"),
-        as_list(content.LINKS),
+        as_list(content_store.LINKS),
     ),
     ExportFile(
         "bookings.json",
         "All your bookings, as the REST API shows them, without the links that can change them, and all requests.",
         ("bookings", "booking_requests"),
-        as_list(content.BOOKINGS),
+        as_list(content_store.BOOKINGS),
     ),
     ExportFile(
         "bookings.csv",
         "The same as a table for a spreadsheet. Times are in UTC.",
         ("bookings",),
-        as_csv(content.BOOKINGS, BOOKING_COLUMNS),
+        as_csv(content_store.BOOKINGS, BOOKING_COLUMNS),
     ),
     ExportFile(
         "bookings.ics", "The same for a calendar program, cancelled bookings included.", ("bookings",), write_calendar
@@ -195,119 +205,124 @@ FILES = (
         "hosted-bookings.json",
         "When you host bookings of teams. Who has booked is in the file of the event type's owner.",
         ("booking_hosts",),
-        as_list(content.HOSTED),
+        as_list(content_store.HOSTED),
     ),
     ExportFile(
         "credits.json",
         "How bookings of teams have changed your credit, in millionths of a booking, and why.",
         ("credit_entries", "host_group_members"),
-        as_list(content.CREDITS),
+        as_list(content_store.CREDITS),
     ),
     ExportFile(
         "wait-list.json",
         "Who waits for a time with you, and what they were offered.",
         ("wait_list_entries", "wait_list_offers"),
-        as_list(content.WAIT_LIST),
+        as_list(content_store.WAIT_LIST),
     ),
     ExportFile(
         "payments.json",
         "What invitees have paid or are to pay, with refunds. Amounts are in the currency's smallest unit.",
         ("payments", "refunds"),
-        as_list(content.PAYMENTS),
+        as_list(content_store.PAYMENTS),
     ),
     ExportFile(
         "payments.csv",
         "The same as a table for a spreadsheet, without the single refunds.",
         ("payments",),
-        as_csv(content.PAYMENTS, PAYMENT_COLUMNS),
+        as_csv(content_store.PAYMENTS, PAYMENT_COLUMNS),
     ),
     ExportFile(
         "booking-history.json",
         "What happened to bookings so long ago that activity.json no longer has it.",
         ("booking_history",),
-        as_list(content.HISTORY),
+        as_list(content_store.HISTORY),
     ),
-    ExportFile("contacts.json", "Your contacts, as the REST API shows them.", ("contacts",), as_list(content.CONTACTS)),
+    ExportFile(
+        "contacts.json", "Your contacts, as the REST API shows them.", ("contacts",), as_list(content_store.CONTACTS)
+    ),
     ExportFile(
         "contacts.csv",
         "The same as a table for a spreadsheet.",
         ("contacts",),
-        as_csv(content.CONTACTS, CONTACT_COLUMNS),
+        as_csv(content_store.CONTACTS, CONTACT_COLUMNS),
     ),
     ExportFile(
         "contact-imports.json",
         "Files from which you imported contacts, and how that went.",
         ("contact_imports",),
-        as_list(content.IMPORTS),
+        as_list(content_store.IMPORTS),
     ),
     ExportFile(
         "conversations.json",
         "Your conversations by SMS and WhatsApp.",
         ("conversations",),
-        as_list(content.CONVERSATIONS),
+        as_list(content_store.CONVERSATIONS),
     ),
     ExportFile(
         "messages.json",
         "The messages of these conversations.",
         ("messages", "message_media"),
-        as_list(content.MESSAGES),
+        as_list(content_store.MESSAGES),
     ),
     ExportFile(
         "numbers.json",
         "Your numbers for messages and calls that you have connected, without their tokens.",
         ("messaging_connections", "host_numbers", "call_notices", "call_recordings"),
-        as_list(content.NUMBERS),
+        as_list(content_store.NUMBERS),
     ),
     ExportFile(
         "message-opt-outs.json",
         "Who has asked for no more messages from your numbers.",
         ("message_opt_outs",),
-        as_list(content.OPT_OUTS),
+        as_list(content_store.OPT_OUTS),
     ),
     ExportFile(
         "message-consents.json",
         "Who has agreed to messages from you, when, and to what.",
         ("message_consents",),
-        as_list(content.CONSENTS),
+        as_list(content_store.CONSENTS),
     ),
     ExportFile(
-        "calls.json", "Calls that the voice agent has answered or made for you.", ("calls",), as_list(content.CALLS)
+        "calls.json",
+        "Calls that the voice agent has answered or made for you.",
+        ("calls",),
+        as_list(content_store.CALLS),
     ),
     ExportFile(
         "webhooks.json",
         "Your webhook endpoints, without their secrets.",
         ("webhook_endpoints",),
-        as_list(content.WEBHOOKS),
+        as_list(content_store.WEBHOOKS),
     ),
     ExportFile(
         "webhook-deliveries.json",
         "What was sent to these endpoints, and how it went.",
         ("webhook_deliveries",),
-        as_list(content.DELIVERIES),
+        as_list(content_store.DELIVERIES),
     ),
     ExportFile(
         "calendars.json",
         "Your connected calendars, without passwords and addresses.",
         ("calendar_connections", "calendars"),
-        as_list(content.CALENDARS),
+        as_list(content_store.CALENDARS),
     ),
     ExportFile(
         "crms.json",
         "Your connected CRMs and which meeting there is which booking, without secrets.",
         ("crm_connections", "crm_meetings"),
-        as_list(content.CRMS),
+        as_list(content_store.CRMS),
     ),
     ExportFile(
         "subscriptions.json",
         "Your subscriptions to plans, with their ids at the payment provider.",
         ("subscribers",),
-        as_list(content.SUBSCRIPTIONS),
+        as_list(content_store.SUBSCRIPTIONS),
     ),
     ExportFile(
         "payment-connections.json",
         "Your accounts of a payment provider that you have connected, without their keys.",
         ("payment_connections", "payment_notices"),
-        as_list(content.PAYMENT_CONNECTIONS),
+        as_list(content_store.PAYMENT_CONNECTIONS),
     ),
     ExportFile(
         "emails.json",
@@ -319,9 +334,12 @@ FILES = (
         "page-views.json",
         "How often your booking pages were opened, by day and source.",
         ("page_views",),
-        as_list(content.PAGE_VIEWS),
+        as_list(content_store.PAGE_VIEWS),
     ),
     ExportFile(
-        "activity.json", "What happened in your account, and who caused it.", ("events",), as_list(content.ACTIVITY)
+        "activity.json",
+        "What happened in your account, and who caused it.",
+        ("events",),
+        as_list(content_store.ACTIVITY),
     ),
 )

@@ -18,7 +18,7 @@ MAX_A_DAY = 3
 DAY = timedelta(days=1)
 
 
-async def request_export(work: Work, user: User) -> UUID:
+async def request_data_export(work: Work, user: User) -> UUID:
     """Let the worker make a file of all that is kept about a user; one at a time, and three a day."""
     count, first = await store.count_since(work.db, user.id, since=work.now - DAY)
     export_id = new_id()
@@ -45,7 +45,7 @@ async def get_ready_export(work: Work, user: User, export_id: UUID) -> DataExpor
     return found
 
 
-async def read_file(work: Work, export: DataExport) -> AsyncIterator[bytes]:
+async def read_export_file(work: Work, export: DataExport) -> AsyncIterator[bytes]:
     """Read the file piece by piece; no connection is held between two pieces."""
     sent = no = 0
     while sent < export.size:

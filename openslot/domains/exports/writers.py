@@ -15,9 +15,9 @@ from openslot.domains.accounts.models import User
 from openslot.domains.bookings.models import BookingDetails
 from openslot.domains.bookings.store import to_details
 from openslot.domains.calendars.booking_events import write_feed
-from openslot.domains.event_types import operations as event_types
+from openslot.domains.event_types.operations import get_event_type_with_schedule, list_event_types
 from openslot.domains.event_types.schemas import show_detailed
-from openslot.domains.exports import content_store as content
+from openslot.domains.exports import content_store
 from openslot.domains.mail.operations import open_content
 from openslot.platform.core.db import Row
 from openslot.platform.core.text import make_safe
@@ -74,10 +74,10 @@ def as_picture(query: str) -> Write:
 
 async def write_event_types(work: Work, user: User, _: Any) -> AsyncIterator[bytes]:
     """Write event types as the REST API shows each of them."""
-    found, _total = await event_types.list_event_types(work, user, only_active=False, limit=10_000)
+    found, _total = await list_event_types(work, user, only_active=False, limit=10_000)
     lines = []
     for each in found:
-        event_type, schedule = await event_types.get_with_schedule(work, user, each.id)
+        event_type, schedule = await get_event_type_with_schedule(work, user, each.id)
         lines.append(msgspec.json.encode(show_detailed(event_type, schedule)))
     yield b"[\n" + b",\n".join(lines) + b"\n]\n"
 
@@ -86,7 +86,7 @@ async def write_emails(work: Work, user: User, connection: Any) -> AsyncIterator
     """Write the log of mail, with the text of mail about bookings that was kept for the user."""
 
     async def lines() -> AsyncIterator[list[bytes]]:
-        async for rows in read_batches(connection, content.EMAILS, user):
+        async for rows in read_batches(connection, content_store.EMAILS, user):
             yield [_add_text(work, row) for row in rows]
 
     async for piece in _join(lines()):
@@ -96,7 +96,7 @@ async def write_emails(work: Work, user: User, connection: Any) -> AsyncIterator
 async def write_calendar(_: Work, user: User, connection: Any) -> AsyncIterator[bytes]:
     """Write all bookings as one calendar, without the links that can change them."""
     yield _write_events((), user).partition(END)[0]
-    async for rows in read_batches(connection, content.DETAILS, user, size=EVENTS):
+    async for rows in read_batches(connection, content_store.DETAILS, user, size=EVENTS):
         written = await asyncio.to_thread(_write_events, [to_details(row) for row in rows], user)
         yield written[written.index(BEGIN) : -len(END)]
     yield END

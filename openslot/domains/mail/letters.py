@@ -5,7 +5,6 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.errors import BookingNotFound
 from openslot.domains.bookings.events import (
     BookingCancelled,
@@ -19,6 +18,7 @@ from openslot.domains.bookings.events import (
 )
 from openslot.domains.bookings.links import booking_url, calendar_url, manage_url
 from openslot.domains.bookings.models import AnswerValue, BookingDetails, BookingRef, Status
+from openslot.domains.bookings.operations import get_booking
 from openslot.domains.bookings.words import format_day, format_hours, format_short, format_zone, list_answers
 from openslot.domains.event_types.models import LocationKind
 from openslot.domains.mail import operations
@@ -348,7 +348,7 @@ def write_draft(
 
 async def write_calendar_file(work: Work, ref: BookingRef) -> bytes:
     """Write a booking as its invitee's calendar keeps it."""
-    details = await bookings.get_booking(work, ref)
+    details = await get_booking(work, ref)
     _, entry = await describe_meeting(work, details)
     return write_calendar(entry, Method.CANCEL if details.booking.status is Status.CANCELLED else None)
 

@@ -6,7 +6,7 @@ from msgspec import json
 from msgspec.structs import asdict
 
 from openslot.domains.accounts.models import DEFAULT_COLOR, PRODUCT, Brand, User
-from openslot.domains.accounts.profiles import operations as profiles
+from openslot.domains.accounts.profiles.operations import to_branded_host
 from openslot.domains.allowances.errors import AllowanceUsed
 from openslot.domains.allowances.models import CauseKind, Cost, CostCause
 from openslot.domains.allowances.operations import find_account, has_spent, spend
@@ -38,11 +38,11 @@ from openslot.platform.core.events import Effect
 from openslot.platform.core.secrets import SealBroken
 from openslot.platform.core.work import Done, GiveUp, Outcome, Runtime, Skipped, TryLater, Work
 from openslot.platform.flags.models import OutgoingChannel
-from openslot.platform.flags.switches import operations as switches
+from openslot.platform.flags.switches.operations import find_stop
 from openslot.platform.i18n import CodedReason
 
 PURPOSE, RECIPIENT = "mail", "mail recipient"
-MAX_KEPT = 1000
+MAX_MAILS_KEPT = 1000
 """How many mails of the mailbox are counted; more are only known to be more."""
 _read_choices = json.Decoder(dict[str, bool]).decode
 
@@ -60,19 +60,19 @@ class Mailbox:
         await store.keep_content(self._runtime.work(SYSTEM).db, mail.id, sealed)
 
 
-async def find_host(work: Work, host_id: UUID, *, color: str = DEFAULT_COLOR) -> MailHost | None:
+async def find_mail_host(work: Work, host_id: UUID, *, color: str = DEFAULT_COLOR) -> MailHost | None:
     """Read a host with the brand of their mail: their own, their organization's, or their name in this color."""
     row = await store.find_host(work.db, host_id)
     if row is None:
         return None
     topics = decide_topics(_read_choices(row["choices"] or "{}"))
-    return MailHost(**asdict(profiles.to_host(work.runtime, row, color=color)), id=host_id, topics=topics)
+    return MailHost(**asdict(to_branded_host(work.runtime, row, color=color)), id=host_id, topics=topics)
 
 
 async def find_hosts(work: Work, told: BookingEvent | BookingDetails) -> tuple[MailHost, ...]:
     """Read who hosts a booking, the organizer first: those of a team, or its owner; nobody if they are gone."""
     ids = [each.user_id for each in told.hosts] or [told.booking.host_id]
-    found = [await find_host(work, each, color=told.event_type.color) for each in ids]
+    found = [await find_mail_host(work, each, color=told.event_type.color) for each in ids]
     return tuple(each for each in found if each is not None)
 
 
@@ -87,9 +87,9 @@ def sends_mail(runtime: Runtime) -> bool:
     return runtime.ports.find(Mailer) is not None
 
 
-async def count_kept(work: Work, reader: User) -> int:
+async def count_kept_mails(work: Work, reader: User) -> int:
     """Count the mails in the embedded mailbox: all of them for an administrator of the platform, else the reader's."""
-    return await store.count_kept(work.db, None if reader.is_admin else reader.id, max_=MAX_KEPT)
+    return await store.count_kept(work.db, None if reader.is_admin else reader.id, max_=MAX_MAILS_KEPT)
 
 
 def mail_server(work: Work, _: Effect) -> Destination | None:
@@ -108,7 +108,7 @@ async def deliver(work: Work, effect: Effect, draft: Draft, cause: Actor) -> Out
     if isinstance(mail, CodedReason):
         return Skipped(mail)
     if mail is not None:
-        if not draft.is_security and (stop := await switches.find_stop(work, OutgoingChannel.EMAIL)) is not None:
+        if not draft.is_security and (stop := await find_stop(work, OutgoingChannel.EMAIL)) is not None:
             return stop
         try:
             await mailer.send(mail)
@@ -199,7 +199,7 @@ async def is_told(work: Work, booking: Booking, kind: MailKind) -> bool:
 
     Its page says so if not: nothing else has its link.
     """
-    if await switches.find_stop(work, OutgoingChannel.EMAIL) is not None:
+    if await find_stop(work, OutgoingChannel.EMAIL) is not None:
         return False
     told = await store.find_told(work.db, booking, kind, since=work.now - rules.LIMIT_WINDOW)
     if told.status is not None:
@@ -249,11 +249,11 @@ def _sender(runtime: Runtime, brand: Brand) -> MailAddress:
     return MailAddress(chosen.email, chosen.name or brand.name)
 
 
-def name_message(runtime: Runtime, mail_id: UUID) -> str:
+def name_mail_message(runtime: Runtime, mail_id: UUID) -> str:
     return write_message_id(mail_id, _sender(runtime, PRODUCT))
 
 
-async def list_mail(
+async def list_kept_mails(
     work: Work, *, recipient: str | None, booking_id: UUID | None, limit: int, offset: int = 0
 ) -> list[KeptMail]:
     return await store.list_mail(work.db, recipient=recipient, booking_id=booking_id, limit=limit, offset=offset)
@@ -278,10 +278,10 @@ def open_content(runtime: Runtime, mail_id: UUID, sealed: bytes | None) -> bytes
         return None
 
 
-async def get_topics(work: Work, host: User) -> frozenset[MailTopic]:
+async def get_mail_topics(work: Work, host: User) -> frozenset[MailTopic]:
     return decide_topics(await store.find_choices(work.db, host.id))
 
 
-async def set_topics(work: Work, host: User, wanted: frozenset[MailTopic]) -> None:
+async def set_mail_topics(work: Work, host: User, wanted: frozenset[MailTopic]) -> None:
     """Choose which mails a host gets; mail to invitees and about the account's security is not concerned."""
     await store.replace_choices(work.db, host.id, list_choices(wanted), now=work.now)

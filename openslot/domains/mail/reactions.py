@@ -26,14 +26,24 @@ from openslot.domains.bookings.events import (
 from openslot.domains.bookings.rules import is_over
 from openslot.domains.bookings.takeovers import follow_takeover
 from openslot.domains.mail import operations, reasons, store
-from openslot.domains.mail.kinds import accounts as account_mails
-from openslot.domains.mail.kinds import codes as code_mails
-from openslot.domains.mail.kinds import payments as payment_mails
-from openslot.domains.mail.kinds import requests as request_mails
-from openslot.domains.mail.kinds import wait_list as wait_list_mails
+from openslot.domains.mail.kinds.accounts import (
+    send_confirmation_link,
+    send_deletion_link,
+    send_invitation,
+    send_reset,
+    send_sign_up,
+    tell_address_change_requested,
+    tell_address_changed,
+    tell_address_kept,
+    tell_password_changed,
+)
+from openslot.domains.mail.kinds.codes import send_code
+from openslot.domains.mail.kinds.payments import tell_refunded
 from openslot.domains.mail.kinds.reminders import FOLLOW_UP, REMIND, TEST, plan_again, plan_reminders, remind, send_test
+from openslot.domains.mail.kinds.requests import ASK_HOST, ask_host, tell_requester
 from openslot.domains.mail.kinds.series import write_series_draft
 from openslot.domains.mail.kinds.teams import choose_kind, find_former, write_handover
+from openslot.domains.mail.kinds.wait_list import ask_to_confirm, send_offer, tell_withdrawn
 from openslot.domains.mail.letters import read_event, read_meeting, write_draft
 from openslot.domains.mail.meetings import (
     MailHost,
@@ -136,7 +146,7 @@ def _find_recipient(
 async def notify(work: Work, effect: Effect) -> Outcome:
     """Notify someone about their account."""
     notice = NOTICES[effect.event_type]
-    host = await operations.find_host(work, effect.tenant_id) if effect.tenant_id else None
+    host = await operations.find_mail_host(work, effect.tenant_id) if effect.tenant_id else None
     if host is None:
         return Skipped(reasons.NO_HOST)
     if notice.topic is not None and notice.topic not in host.topics:
@@ -184,30 +194,30 @@ MAIL_REACTIONS = (
     _mailing(REMIND, remind),
     _mailing(FOLLOW_UP, remind),
     _mailing(TEST, send_test),
-    _mailing("mail.invite", account_mails.invite, InvitationCreated),
-    _mailing("mail.sign_up", account_mails.send_sign_up, SignUpRequested),
-    _mailing(SEND_RESET, account_mails.send_reset),
-    _mailing(SEND_CODE, code_mails.send_code),
-    _mailing(TELL_KEPT, account_mails.tell_address_kept),
-    _mailing("mail.address_changed", account_mails.tell_address_changed, UserChanged),
-    _mailing("mail.confirm_address", account_mails.send_confirmation_link, AddressChangeRequested),
-    _mailing("mail.address_change_requested", account_mails.tell_address_change_requested, AddressChangeRequested),
-    _mailing(SEND_LINK, account_mails.send_deletion_link),
-    _mailing("mail.password_changed", account_mails.tell_password_changed, UserPasswordChanged),
-    _mailing(request_mails.ASK, request_mails.ask_host, BookingRequested, BookingRequestReassigned),
-    _mailing("mail.request", request_mails.tell_invitee, BookingRequested, BookingDeclined, BookingLapsed),
-    _mailing("mail.wait_list", wait_list_mails.ask_to_confirm, WaitListJoined),
-    _mailing("mail.offer", wait_list_mails.offer, WaitListOffered, unless_done=plan_end_of_untold),
+    _mailing("mail.invite", send_invitation, InvitationCreated),
+    _mailing("mail.sign_up", send_sign_up, SignUpRequested),
+    _mailing(SEND_RESET, send_reset),
+    _mailing(SEND_CODE, send_code),
+    _mailing(TELL_KEPT, tell_address_kept),
+    _mailing("mail.address_changed", tell_address_changed, UserChanged),
+    _mailing("mail.confirm_address", send_confirmation_link, AddressChangeRequested),
+    _mailing("mail.address_change_requested", tell_address_change_requested, AddressChangeRequested),
+    _mailing(SEND_LINK, send_deletion_link),
+    _mailing("mail.password_changed", tell_password_changed, UserPasswordChanged),
+    _mailing(ASK_HOST, ask_host, BookingRequested, BookingRequestReassigned),
+    _mailing("mail.request", tell_requester, BookingRequested, BookingDeclined, BookingLapsed),
+    _mailing("mail.wait_list", ask_to_confirm, WaitListJoined),
+    _mailing("mail.offer", send_offer, WaitListOffered, unless_done=plan_end_of_untold),
     Reaction(
         name="mail.offer_withdrawn",
         on=(WaitListOfferEnded,),
         # Who has declined it or let it pass knows.
         wanted_if="v.fact ->> 'state' = 'withdrawn'",
-        run=wait_list_mails.tell_withdrawn,
+        run=tell_withdrawn,
         delays=DELAYS,
         destination=mail_server,
     ),
-    _mailing("mail.refunded", payment_mails.tell_refunded, PaymentRefunded),
+    _mailing("mail.refunded", tell_refunded, PaymentRefunded),
     _mailing("mail.notify", notify, *(notice.event for notice in NOTICES.values())),
 )
 

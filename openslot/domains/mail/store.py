@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
-from openslot.domains.accounts.profiles import store as profile_store
+from openslot.domains.accounts.profiles.store import BRANDED_HOST
 from openslot.domains.bookings.models import Booking
 from openslot.domains.mail.models import (
     MAILBOX,
@@ -29,7 +29,7 @@ RECIPIENTS, HOSTS = 21, 22
 
 HOST = f"""
 select h.*, (select json_object_agg(c.topic, c.is_on) from notification_choices c where c.user_id = h.id) as choices
-from ({profile_store.HOST}) h"""
+from ({BRANDED_HOST}) h"""
 
 # Both locks are held until the commit; the counts are their own statement, so that they see what others did before.
 LOCK_COUNTED = """

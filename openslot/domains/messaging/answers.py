@@ -7,21 +7,26 @@ from uuid import UUID
 import structlog
 from msgspec import Struct
 
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import User
-from openslot.domains.bookings import operations as bookings
+from openslot.domains.accounts.operations import list_users_by_id
 from openslot.domains.bookings.errors import BookingNotFound
 from openslot.domains.bookings.events import BookingRescheduled
 from openslot.domains.bookings.links import booking_url
 from openslot.domains.bookings.models import REPLIED, BookingDetails, BookingRef, Status
+from openslot.domains.bookings.operations import (
+    cancel_booking,
+    get_booking,
+    get_booking_for_change,
+    list_booking_history,
+)
 from openslot.domains.bookings.words import format_short
-from openslot.domains.conversations import operations as conversations
 from openslot.domains.conversations.models import MessagePurpose
-from openslot.domains.conversations.outbox import operations as outbox
+from openslot.domains.conversations.operations import get_thread
+from openslot.domains.conversations.outbox.operations import count_own_answers, find_inbound_text, list_named_bookings
 from openslot.domains.conversations.outbox.store import InboundText, NamedBooking
 from openslot.domains.messaging import rules, sending
-from openslot.domains.messaging.connections import store as connection_store
 from openslot.domains.messaging.connections.models import MessagingConnection
+from openslot.domains.messaging.connections.store import find_messaging_connection
 from openslot.domains.messaging.errors import CountryNotAllowed, MessageLimitReached, RecipientOptedOut
 from openslot.domains.messaging.inbound import ANSWER
 from openslot.domains.messaging.rules import Wish
@@ -78,14 +83,14 @@ async def _answer(work: Work, *, message_id: UUID) -> None:
 
 
 async def _find(work: Work, message_id: UUID) -> Asked | None:
-    text = await outbox.find_inbound(work, message_id)
+    text = await find_inbound_text(work, message_id)
     if text is None or text.connection_id is None:
         return None
-    host = (await accounts.list_users_by_id(work, [text.owner_id])).get(text.owner_id)
-    connection = await connection_store.find(work.db, text.connection_id)
+    host = (await list_users_by_id(work, [text.owner_id])).get(text.owner_id)
+    connection = await find_messaging_connection(work.db, text.connection_id)
     if host is None or connection is None or connection.token is None:
         return None
-    named = await outbox.list_named(work, text.conversation_id, before=text.received_at)
+    named = await list_named_bookings(work, text.conversation_id, before=text.received_at)
     return Asked(text=text, host=host, connection=connection, named=tuple(named))
 
 
@@ -98,16 +103,16 @@ async def _cancel(work: Work, asked: Asked) -> BookingDetails | None:
     ref = BookingRef(last.booking_id, asked.host.id)
     close = {each.booking_id for each in reminded if last.sent_at - each.sent_at < TOGETHER} - {last.booking_id}
     try:
-        details = await bookings.get_for_change(work, ref)
+        details = await get_booking_for_change(work, ref)
     except BookingNotFound:
         return None
     if not _is_upcoming(work, details) or any([await _find_upcoming(work, asked, each) for each in close]):
         return None
-    history = await bookings.list_history(work, ref)
+    history = await list_booking_history(work, ref)
     if any(each.type == BookingRescheduled.type and each.at >= last.written_at for each in history):
         # The reminder has named another time.
         return None
-    await bookings.cancel_booking(work.acting_as(PUBLIC), ref, reason=REPLIED)
+    await cancel_booking(work.acting_as(PUBLIC), ref, reason=REPLIED)
     return details
 
 
@@ -120,7 +125,7 @@ async def _list_meant(work: Work, asked: Asked) -> list[BookingDetails]:
 
 async def _find_booking(work: Work, asked: Asked, booking_id: UUID) -> BookingDetails | None:
     try:
-        return await bookings.get_booking(work, BookingRef(booking_id, asked.host.id))
+        return await get_booking(work, BookingRef(booking_id, asked.host.id))
     except BookingNotFound:
         return None
 
@@ -159,10 +164,10 @@ def _write(work: Work, host: User, details: BookingDetails, text: Text) -> str:
 
 async def _send(work: Work, asked: Asked, content: str) -> None:
     """Let an answer be sent, unless there were too many, or no messages are wanted."""
-    if await outbox.count_answers(work, asked.text) >= MAX_ANSWERS:
+    if await count_own_answers(work, asked.text) >= MAX_ANSWERS:
         log.info("a message was not answered: too many answers in this thread", connection=str(asked.connection.id))
         return
-    thread = await conversations.get_thread(work, asked.host, asked.text.conversation_id)
+    thread = await get_thread(work, asked.host, asked.text.conversation_id)
     try:
         await sending.queue(work, thread, asked.connection, content, purpose=MessagePurpose.ANSWER)
     except (RecipientOptedOut, MessageLimitReached, CountryNotAllowed) as refused:

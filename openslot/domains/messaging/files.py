@@ -7,8 +7,8 @@ from openslot.domains.calls.models import Call
 from openslot.domains.calls.operations import get_call
 from openslot.domains.conversations.models import clean
 from openslot.domains.messaging import store
-from openslot.domains.messaging.connections import store as connection_store
-from openslot.domains.messaging.connections.accounts import opened
+from openslot.domains.messaging.connections.accounts import opened_message_account
+from openslot.domains.messaging.connections.store import find_messaging_connection
 from openslot.domains.messaging.errors import MessageFileNotFound, MessageFileUnavailable
 from openslot.domains.messaging.models import Media, MediaLimits
 from openslot.domains.messaging.ports import MediaRefused, MessageFault, MessageRefused
@@ -58,11 +58,11 @@ async def fetch_transcript(work: Work, call: Call) -> str:
 
 
 async def _fetch(work: Work, ref: bytes | None, connection_id: UUID | None, *, limits: MediaLimits) -> Media:
-    connection = await connection_store.find(work.db, connection_id) if connection_id else None
+    connection = await find_messaging_connection(work.db, connection_id) if connection_id else None
     if ref is None or connection is None or connection.token is None:
         raise MessageFileNotFound
     try:
-        async with opened(work.runtime, connection) as account:
+        async with opened_message_account(work.runtime, connection) as account:
             return await account.fetch_media(work.runtime.secrets.open(ref), limits=limits)
     except (MessageRefused, MediaRefused):
         raise MessageFileNotFound from None

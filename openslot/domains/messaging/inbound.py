@@ -4,13 +4,12 @@ from uuid import UUID
 
 import structlog
 
-from openslot.domains.conversations import operations as conversations
 from openslot.domains.conversations.models import Message, is_number
-from openslot.domains.conversations.operations import StatusReport
+from openslot.domains.conversations.operations import StatusReport, keep_status_report, receive_message
 from openslot.domains.messaging import rules, store
-from openslot.domains.messaging.connections import store as connection_store
 from openslot.domains.messaging.connections.accounts import read_credentials
 from openslot.domains.messaging.connections.models import MessagingConnection, OptOutSource
+from openslot.domains.messaging.connections.store import find_messaging_connection
 from openslot.domains.messaging.errors import MessageNoticeRefused
 from openslot.domains.messaging.models import (
     InboundMessage,
@@ -33,7 +32,7 @@ async def get_receiver(
     work: Work, connection_id: UUID, provider: ProviderName
 ) -> tuple[MessagingConnection, MessageCredentials]:
     """Read the live connection that a notice is sent to, and what verifies it."""
-    found = await connection_store.find(work.db, connection_id)
+    found = await find_messaging_connection(work.db, connection_id)
     if found is None or found.token is None or found.provider is not provider:
         raise MessageNoticeRefused
     return found, read_credentials(work.runtime, found)
@@ -58,7 +57,7 @@ async def receive(work: Work, connection: MessagingConnection, message: InboundM
     if host_id is None:
         log.warning("a message came for an organization without members", connection=str(connection.id))
         return None
-    kept = await conversations.receive_message(
+    kept = await receive_message(
         work,
         owner_id=host_id,
         connection_id=connection.id,
@@ -90,7 +89,7 @@ async def keep_status(
         status=rules.read_status(notice.status),
         error=notice.reason or notice.code,
     )
-    phone = await conversations.keep_report(work, report)
+    phone = await keep_status_report(work, report)
     if phone is not None and notice.reason is RefusalReason.OPTED_OUT:
         await keep_refusal(work, connection, phone, vendor_id=notice.id)
 

@@ -7,11 +7,11 @@ from uuid import UUID
 
 import structlog
 
-from openslot.domains.conversations.outbox import operations as outbox
-from openslot.domains.messaging.calls import store as call_store
+from openslot.domains.conversations.outbox.operations import take_unreported_messages
 from openslot.domains.messaging.calls.operations import KEPT_FOR
+from openslot.domains.messaging.calls.store import delete_old_call_notices
 from openslot.domains.messaging.connections import store
-from openslot.domains.messaging.connections.accounts import opened, opened_by
+from openslot.domains.messaging.connections.accounts import opened_by, opened_message_account
 from openslot.domains.messaging.connections.models import MessageErasure, MessagingConnection
 from openslot.domains.messaging.connections.operations import check_connection
 from openslot.domains.messaging.errors import MessagingNotConnected
@@ -76,7 +76,7 @@ async def _delete(work: Work, account: MessageAccount, erasure: MessageErasure) 
 
 async def check_deliveries(work: Work) -> str:
     """Ask the providers what became of messages of which no notice has come."""
-    due = await outbox.take_unreported(work, delays=ASKED_AFTER, limit=AT_ONCE)
+    due = await take_unreported_messages(work, delays=ASKED_AFTER, limit=AT_ONCE)
     of_number: dict[UUID, list[str]] = {}
     for message in due:
         of_number.setdefault(message.connection_id, []).append(message.vendor_id)
@@ -89,7 +89,7 @@ async def _check_some(work: Work, asked: tuple[UUID, list[str]]) -> None:
     connection_id, vendor_ids = asked
     connection = await store.get(work.db, connection_id)
     try:
-        async with opened(work.runtime, connection) as account:
+        async with opened_message_account(work.runtime, connection) as account:
             check = partial(_check_delivery, work, connection, account)
             await serve_each(work, CHECK_DELIVERIES, vendor_ids, check, for_all=(MessageFault,))
     except MessagingNotConnected:
@@ -119,7 +119,7 @@ async def check_numbers(work: Work) -> str:
 async def tidy(work: Work) -> str:
     """Forget which notices of calls have come, and recordings without a call."""
     before = work.now - KEPT_FOR
-    notices = await repeat(lambda limit: call_store.delete_old_notices(work.db, before=before, limit=limit))
+    notices = await repeat(lambda limit: delete_old_call_notices(work.db, before=before, limit=limit))
     recordings = await delete_old(work.db, "call_recordings", "received_at", before=before)
     return f"{notices} notices and {recordings} recordings without a call deleted"
 

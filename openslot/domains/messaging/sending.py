@@ -8,10 +8,9 @@ from msgspec import Struct
 
 from openslot.domains.accounts.models import User
 from openslot.domains.allowances.models import Allowance, CauseKind, Cost, CostCause
-from openslot.domains.allowances.operations import note_refused
+from openslot.domains.allowances.operations import note_refused_cost
 from openslot.domains.allowances.rules import DAY
 from openslot.domains.bookings.links import booking_url, manage_url
-from openslot.domains.conversations import operations as conversations
 from openslot.domains.conversations.models import (
     Channel,
     ChannelNotConnected,
@@ -20,13 +19,28 @@ from openslot.domains.conversations.models import (
     MessagePurpose,
     MessageStatus,
 )
-from openslot.domains.conversations.outbox import operations as outbox
-from openslot.domains.conversations.outbox.operations import BookingMessage
+from openslot.domains.conversations.operations import get_thread
+from openslot.domains.conversations.outbox.operations import (
+    BookingMessage,
+    count_caused_messages,
+    count_written_messages,
+    find_next_message,
+    finish_message,
+    list_vendor_ids,
+    put_message_back,
+    queue_message,
+    take_message,
+)
 from openslot.domains.conversations.outbox.store import WaitingMessage
 from openslot.domains.messaging import inbound, rules
-from openslot.domains.messaging.connections import accounts as connections
-from openslot.domains.messaging.connections import store as connection_store
+from openslot.domains.messaging.connections.accounts import (
+    find_host_number,
+    keep_number_failure,
+    message_status_url,
+    opened_message_account,
+)
 from openslot.domains.messaging.connections.models import ConnectionChannel, MessagingConnection
+from openslot.domains.messaging.connections.store import find_messaging_connection
 from openslot.domains.messaging.errors import (
     CountryNotAllowed,
     MessageLimitReached,
@@ -41,8 +55,8 @@ from openslot.domains.messaging.ports import (
     MessagesUnavailable,
     TokenRefused,
 )
-from openslot.domains.messaging.reminders import rules as reminder_rules
-from openslot.domains.messaging.reminders import store as reminder_store
+from openslot.domains.messaging.reminders.rules import find_lost_meaning
+from openslot.domains.messaging.reminders.store import find_booking_facts
 from openslot.platform.core.actor import SYSTEM, Destination
 from openslot.platform.core.countries import is_allowed
 from openslot.platform.core.effects import forget_effect
@@ -79,7 +93,7 @@ class SendingResult(Struct, frozen=True):
 
 async def find_number(work: Work, host: User, channel: Channel) -> MessagingConnection | None:
     """Find the number from which a host writes on a channel."""
-    return await connections.find_for_host(work, host, ConnectionChannel(channel.value))
+    return await find_host_number(work, host, ConnectionChannel(channel.value))
 
 
 async def reply(work: Work, host: User, conversation_id: UUID, content: str) -> Message:
@@ -88,7 +102,7 @@ async def reply(work: Work, host: User, conversation_id: UUID, content: str) -> 
         raise Invalid(details={"content": EMPTY})
     if len(content) > LONGEST_BODY:
         raise Invalid(details={"content": at_most_characters(LONGEST_BODY)})
-    thread = await conversations.get_thread(work, host, conversation_id)
+    thread = await get_thread(work, host, conversation_id)
     connection = require(await find_number(work, host, thread.channel), ChannelNotConnected)
     if is_window_closed(work, thread):
         raise WhatsAppWindowClosed
@@ -119,7 +133,7 @@ async def queue(
         await _check_written(work, thread)
     else:
         await _check_caused(work, thread, connection)
-    message = await outbox.queue_message(
+    message = await queue_message(
         work, thread, content, connection_id=connection.id, purpose=purpose, sent_by=sent_by, about=about
     )
     await plan_sending(work, message.conversation_id, connection)
@@ -128,7 +142,7 @@ async def queue(
 
 async def _check_written(work: Work, thread: Conversation) -> None:
     """Refuse a message by hand beyond the half that hosts have for themselves, whatever others have caused."""
-    written = await outbox.count_written(work, thread.owner_id, thread.contact_phone)
+    written = await count_written_messages(work, thread.owner_id, thread.contact_phone)
     limit = work.runtime.settings.limit_messages
     if written >= limit - limit // 2:
         raise MessageLimitReached
@@ -140,7 +154,7 @@ async def _check_caused(work: Work, thread: Conversation, connection: MessagingC
         _note_limit(work, thread, CauseKind.COUNTRY, 0)
         raise CountryNotAllowed
     settings = work.runtime.settings
-    sent = await outbox.count_caused(work, thread.owner_id, thread.contact_phone, connection_id=connection.id)
+    sent = await count_caused_messages(work, thread.owner_id, thread.contact_phone, connection_id=connection.id)
     counted = (
         (sent.of_host, settings.limit_messages // 2),
         (sent.of_number, settings.limit_messages_number),
@@ -154,7 +168,7 @@ async def _check_caused(work: Work, thread: Conversation, connection: MessagingC
 
 def _note_limit(work: Work, thread: Conversation, kind: CauseKind, most: int) -> None:
     cause = CostCause(kind=kind, name=str(thread.owner_id))
-    note_refused(work.runtime, Cost.MESSAGE, cause, Allowance(most, DAY), host_id=thread.owner_id)
+    note_refused_cost(work.runtime, Cost.MESSAGE, cause, Allowance(most, DAY), host_id=thread.owner_id)
 
 
 async def plan_sending(work: Work, conversation_id: UUID, connection: MessagingConnection) -> None:
@@ -172,10 +186,10 @@ async def plan_sending(work: Work, conversation_id: UUID, connection: MessagingC
 async def send_next(work: Work, effect: Effect) -> Outcome:
     """Send the oldest message that waits in a thread, and plan the next one."""
     conversation_id = effect.plan(UUID)
-    message = await outbox.find_next(work, conversation_id)
+    message = await find_next_message(work, conversation_id)
     if message is None:
         return Done(write=lambda work: forget_effect(work.db, effect.id))
-    connection = message.connection_id and await connection_store.find(work.db, message.connection_id)
+    connection = message.connection_id and await find_messaging_connection(work.db, message.connection_id)
     if not connection or connection.token is None:
         result = SendingResult(MessageStatus.FAILED, error=NOT_CONNECTED)
     elif message.status is MessageStatus.SENDING:
@@ -187,11 +201,11 @@ async def send_next(work: Work, effect: Effect) -> Outcome:
         result = sent
 
     async def finish(work: Work) -> None:
-        await outbox.finish(work, message.id, result.status, vendor_id=result.vendor_id, error=result.error)
+        await finish_message(work, message.id, result.status, vendor_id=result.vendor_id, error=result.error)
         if connection and result.error == RefusalReason.OPTED_OUT:
             await inbound.keep_refusal(work, connection, message.phone, vendor_id=result.vendor_id)
         await forget_effect(work.db, effect.id)
-        if connection and await outbox.find_next(work, conversation_id) is not None:
+        if connection and await find_next_message(work, conversation_id) is not None:
             await plan_sending(work, conversation_id, connection)
 
     return Done(vendor_id=result.vendor_id, write=finish)
@@ -203,13 +217,13 @@ async def _send(
     if lost := await _find_lost_meaning(work, message, connection):
         return SendingResult(MessageStatus.CANCELED, error=lost)
     # It is written down before the provider is asked: whoever finds it so after a crash looks before anything else.
-    if not await outbox.take(work, message):
+    if not await take_message(work, message):
         stop = await find_stop(work, OutgoingChannel(message.channel.value))
         if stop is not None:
             return stop
         raise TryLater("the message was taken by somebody else", answered=True)
     try:
-        async with connections.opened(work.runtime, connection) as account:
+        async with opened_message_account(work.runtime, connection) as account:
             sent = await account.send(_write(work, message, connection))
     except MessageRefused as fault:
         return SendingResult(MessageStatus.FAILED, error=fault.reason)
@@ -230,8 +244,8 @@ async def _find_lost_meaning(work: Work, message: WaitingMessage, connection: Me
         return RefusalReason.OPTED_OUT
     if message.booking_id is None or message.valid_until is None or message.purpose is None:
         return None
-    facts = await reminder_store.find_facts(work.db, message.booking_id, message.phone)
-    return reminder_rules.find_lost_meaning(facts, message.purpose, valid_until=message.valid_until, now=work.now)
+    facts = await find_booking_facts(work.db, message.booking_id, message.phone)
+    return find_lost_meaning(facts, message.purpose, valid_until=message.valid_until, now=work.now)
 
 
 async def _put_back(
@@ -239,11 +253,11 @@ async def _put_back(
 ) -> SendingResult:
     """Let a message wait that the provider has not got, or end it after the last try."""
     if isinstance(fault, TokenRefused):
-        await connections.keep_failure(work, connection, fault)
+        await keep_number_failure(work, connection, fault)
     if is_last:
         return SendingResult(MessageStatus.FAILED, error=UNAVAILABLE)
     async with work.runtime.transaction(SYSTEM) as inside:
-        await outbox.put_back(inside, message)
+        await put_message_back(inside, message)
     if isinstance(fault, MessagesBusy):
         raise AskedToWait(str(fault), after=fault.after) if fault.after else TryLater(str(fault), answered=True)
     raise TryLater(str(fault))
@@ -252,10 +266,10 @@ async def _put_back(
 async def _look_for(work: Work, message: WaitingMessage, connection: MessagingConnection) -> SendingResult:
     """Look for a message that the provider may have got; if it is not found, it is not sent again."""
     asked_at = message.asked_at or work.now
-    known = await outbox.list_vendor_ids(work, message.conversation_id, since=asked_at - timedelta(days=1))
+    known = await list_vendor_ids(work, message.conversation_id, since=asked_at - timedelta(days=1))
     found: SentMessage | None = None
     try:
-        async with connections.opened(work.runtime, connection) as account:
+        async with opened_message_account(work.runtime, connection) as account:
             found = await account.find_sent(_write(work, message, connection), since=asked_at, known=known)
     except MessageFault as fault:
         if work.now - asked_at < timedelta(hours=1):
@@ -276,7 +290,7 @@ def _write(work: Work, message: WaitingMessage, connection: MessagingConnection)
         body=_fill_links(work, message),
         template=message.template,
         validity=message.valid_until - work.now if message.valid_until else None,
-        status_url=connections.status_url(work.runtime.settings, connection, message.id),
+        status_url=message_status_url(work.runtime.settings, connection, message.id),
     )
 
 

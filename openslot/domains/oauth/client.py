@@ -62,7 +62,7 @@ async def exchange_code(
         raise InvalidOAuthResponse("the vendor does not accept the code") from None
 
 
-async def refresh(outbound: Outbound, client: OAuthClient, refresh_token: str, *, now: datetime) -> TokenAnswer:
+async def refresh_grant(outbound: Outbound, client: OAuthClient, refresh_token: str, *, now: datetime) -> TokenAnswer:
     """Exchange a refresh token for an access token, and maybe for another refresh token."""
     return await _ask(outbound, client, {"grant_type": "refresh_token", "refresh_token": refresh_token}, now=now)
 

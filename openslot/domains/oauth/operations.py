@@ -8,8 +8,8 @@ import msgspec
 import structlog
 
 from openslot.domains.accounts.models import User
-from openslot.domains.oauth import client as wire
 from openslot.domains.oauth import store
+from openslot.domains.oauth.client import GrantRefused, exchange_code, needs_admin, refresh_grant, write_auth_url
 from openslot.domains.oauth.models import (
     AdminConsentNeeded,
     CallbackQuery,
@@ -45,7 +45,7 @@ LOOK_EVERY = timedelta(milliseconds=100)
 log = structlog.get_logger()
 
 
-def get_client(runtime: Runtime, vendor: OAuthVendor) -> OAuthClient:
+def get_oauth_client(runtime: Runtime, vendor: OAuthVendor) -> OAuthClient:
     """Return our client at a vendor, or refuse."""
     found = find_client(runtime.settings, vendor)
     if found is None:
@@ -53,9 +53,9 @@ def get_client(runtime: Runtime, vendor: OAuthVendor) -> OAuthClient:
     return found
 
 
-async def begin(work: Work, user: User, vendor: OAuthVendor, *, renews: UUID | None = None) -> str:
+async def begin_oauth_consent(work: Work, user: User, vendor: OAuthVendor, *, renews: UUID | None = None) -> str:
     """Begin a consent in this session, and return the address of the vendor's page."""
-    client = get_client(work.runtime, vendor)
+    client = get_oauth_client(work.runtime, vendor)
     state, verifier = new_token(), new_token()
     attempt = ConsentAttempt(
         user_id=user.id,
@@ -66,17 +66,17 @@ async def begin(work: Work, user: User, vendor: OAuthVendor, *, renews: UUID | N
     )
     await store.insert_attempt(work.db, attempt, state_hash=fingerprint(state), session_id=_session_of(work))
     outbound = work.runtime.outbound.on_behalf_of(user.id)
-    return wire.write_auth_url(outbound, client, state=state, verifier=verifier)
+    return write_auth_url(outbound, client, state=state, verifier=verifier)
 
 
-async def finish(work: Work, user: User, vendor: OAuthVendor, answer: CallbackQuery) -> Consent:
+async def finish_oauth_consent(work: Work, user: User, vendor: OAuthVendor, answer: CallbackQuery) -> Consent:
     """Return what a user has allowed, or refuse; no connection is held while the vendor is asked."""
-    client = get_client(work.runtime, vendor)
+    client = get_oauth_client(work.runtime, vendor)
     try:
         attempt = await _take_attempt(work, user, vendor, answer)
         verifier = work.runtime.cipher.open(PURPOSE, attempt.verifier, owner=user.id.bytes).decode()
         outbound = work.runtime.outbound.on_behalf_of(user.id)
-        found = await wire.exchange_code(outbound, client, answer.code, verifier=verifier, now=work.now)
+        found = await exchange_code(outbound, client, answer.code, verifier=verifier, now=work.now)
         return _read_consent(client, found, renews=attempt.renews)
     except (InvalidOAuthResponse, OAuthUnreachable) as refusal:
         log.warning("an account could not be connected", vendor=vendor, reason=refusal.reason)
@@ -164,9 +164,9 @@ class GrantTokens:
         outbound, now = self._runtime.outbound.on_behalf_of(grant.owner_id), self._runtime.clock()
         before = self._open(grant)
         try:
-            client = get_client(self._runtime, grant.vendor)
-            found = await wire.refresh(outbound, client, before.refresh_token, now=now)
-        except wire.GrantRefused:
+            client = get_oauth_client(self._runtime, grant.vendor)
+            found = await refresh_grant(outbound, client, before.refresh_token, now=now)
+        except GrantRefused:
             log.info("a consent has ended", vendor=grant.vendor, connection=str(grant.id))
             await self._leave(grant, refresher, GrantState.NEEDS_CONSENT)
             raise ConsentNeeded from None
@@ -207,7 +207,7 @@ async def _take_attempt(work: Work, user: User, vendor: OAuthVendor, answer: Cal
     if attempt.expires_at <= work.now:
         raise InvalidOAuthResponse("it took too long")
     if answer.error:
-        raise AdminConsentNeeded if wire.needs_admin(answer.error_description) else ConsentDeclined
+        raise AdminConsentNeeded if needs_admin(answer.error_description) else ConsentDeclined
     if not answer.code:
         raise InvalidOAuthResponse("the answer has no code")
     return attempt

@@ -8,12 +8,11 @@ from uuid import UUID
 import msgspec
 import structlog
 
-from openslot.domains.access import operations as access
 from openslot.domains.access.models import SecondFactorNeeded, SignedIn
-from openslot.domains.accounts import operations as accounts
+from openslot.domains.access.operations import let_in, let_in_verified
 from openslot.domains.accounts.models import User, UserWanted
+from openslot.domains.accounts.operations import has_password
 from openslot.domains.accounts.store import find_password_hash, find_user_by_email
-from openslot.domains.oidc import provider as wire
 from openslot.domains.oidc import store
 from openslot.domains.oidc.events import IdentityConnected, IdentityDisconnected
 from openslot.domains.oidc.models import (
@@ -33,7 +32,16 @@ from openslot.domains.oidc.models import (
     SignInMethodRequired,
     read_identity,
 )
-from openslot.domains.people import operations as people
+from openslot.domains.oidc.provider import (
+    exchange_code,
+    find_provider,
+    get_provider,
+    get_provider_keys,
+    get_provider_metadata,
+    read_userinfo,
+    write_authorization_url,
+)
+from openslot.domains.people.operations import welcome_user
 from openslot.platform.core.ids import fingerprint, new_token
 from openslot.platform.core.secrets import Cipher, SealBroken
 from openslot.platform.core.text import fold_ascii
@@ -48,11 +56,11 @@ PURPOSE, OWNER = "oidc sign-in", b"browser"
 log = structlog.get_logger()
 
 
-async def begin(work: Work, *, wanted: str, connects: UUID | None = None) -> tuple[str, str]:
+async def begin_identity_check(work: Work, *, wanted: str, connects: UUID | None = None) -> tuple[str, str]:
     """Begin a sign-in: return the provider's address, and what the browser keeps until it comes back."""
-    provider = wire.get_provider(work.runtime.settings)
+    provider = get_provider(work.runtime.settings)
     try:
-        metadata = await wire.get_metadata(work.runtime, provider)
+        metadata = await get_provider_metadata(work.runtime, provider)
     except OidcUnreachable as refusal:
         log.warning("sign-in through the provider has failed", reason=refusal.reason)
         raise
@@ -64,20 +72,20 @@ async def begin(work: Work, *, wanted: str, connects: UUID | None = None) -> tup
         expires_at=work.now + ATTEMPT_LASTS,
         connects=connects,
     )
-    url = wire.write_authorization_url(work.runtime.outbound.on_behalf_of(None), metadata, provider, attempt)
+    url = write_authorization_url(work.runtime.outbound.on_behalf_of(None), metadata, provider, attempt)
     sealed = work.runtime.cipher.seal(PURPOSE, msgspec.json.encode(attempt), owner=OWNER)
     return url, base64.urlsafe_b64encode(sealed).decode()
 
 
-async def prove(work: Work, answer: AuthorizationResponse, *, cookie: str) -> tuple[OidcAttempt, ProvenIdentity]:
+async def prove_identity(
+    work: Work, answer: AuthorizationResponse, *, cookie: str
+) -> tuple[OidcAttempt, ProvenIdentity]:
     """Return who has signed in at the provider, or refuse; no connection is held while the provider is asked."""
-    provider = wire.get_provider(work.runtime.settings)
+    provider = get_provider(work.runtime.settings)
     try:
         attempt = _open_attempt(work.runtime.cipher, cookie, answer, now=work.now)
-        metadata = await wire.get_metadata(work.runtime, provider)
-        tokens = await wire.exchange_code(
-            work.runtime.outbound.on_behalf_of(None), metadata, provider, answer.code, attempt
-        )
+        metadata = await get_provider_metadata(work.runtime, provider)
+        tokens = await exchange_code(work.runtime.outbound.on_behalf_of(None), metadata, provider, answer.code, attempt)
         claims = await _check(work, metadata, provider, attempt, tokens)
         if not isinstance(claims.get("email"), str) and isinstance(tokens.get("access_token"), str):
             claims = await _add_userinfo(work, metadata, claims, str(tokens["access_token"]))
@@ -87,7 +95,7 @@ async def prove(work: Work, answer: AuthorizationResponse, *, cookie: str) -> tu
     return attempt, read_identity(claims, issuer=provider.issuer)
 
 
-async def sign_in(
+async def sign_in_by_identity(
     work: Work, attempt: OidcAttempt, identity: ProvenIdentity, *, locale: str, user_agent: str
 ) -> SignedIn | SecondFactorNeeded:
     """Let a person in whom the provider has proved; unless it is trusted for that, the second factor is asked here."""
@@ -99,11 +107,11 @@ async def sign_in(
         if user.disabled_at is not None:
             raise OidcAccountDisabled
         stored = await find_password_hash(work.db, user.id)
-        enter = access.let_in_verified if work.runtime.settings.oidc_skips_two_factor else access.let_in
+        enter = let_in_verified if work.runtime.settings.oidc_skips_two_factor else let_in
         return await enter(work, user, password_hash=stored, user_agent=user_agent)
 
 
-async def connect(work: Work, attempt: OidcAttempt, identity: ProvenIdentity, user: User | None) -> None:
+async def connect_identity(work: Work, attempt: OidcAttempt, identity: ProvenIdentity, user: User | None) -> None:
     """Connect the account of the user who has begun this and is still signed in."""
     if user is None or attempt.connects != user.id:
         raise InvalidOidcResponse("the user who has begun this is not signed in")
@@ -113,18 +121,18 @@ async def connect(work: Work, attempt: OidcAttempt, identity: ProvenIdentity, us
             await _connect(work, identity, user)
 
 
-async def disconnect(work: Work, user: User) -> None:
+async def disconnect_identity(work: Work, user: User) -> None:
     """End the connection of an account that has a password."""
-    provider = wire.get_provider(work.runtime.settings)
-    if not await accounts.has_password(work, user):
+    provider = get_provider(work.runtime.settings)
+    if not await has_password(work, user):
         raise SignInMethodRequired
     if await store.delete_identity(work.db, provider.issuer, user.id):
         await work.record(IdentityDisconnected(user_id=user.id, email=user.email, issuer=provider.issuer))
 
 
-async def find_connected_at(work: Work, user: User) -> datetime | None:
+async def find_identity_connected_at(work: Work, user: User) -> datetime | None:
     """Return since when a user is connected to the provider; None if not, or if there is no provider."""
-    provider = wire.find_provider(work.runtime.settings)
+    provider = find_provider(work.runtime.settings)
     return await store.find_connected_at(work.db, provider.issuer, user.id) if provider else None
 
 
@@ -158,7 +166,7 @@ async def _check(
     if not isinstance(token, str):
         raise InvalidOidcResponse("the provider has sent no ID token")
     for read_again in (False, True):
-        keys = await wire.get_keys(work.runtime, metadata, read_again=read_again)
+        keys = await get_provider_keys(work.runtime, metadata, read_again=read_again)
         try:
             return check_token(token, keys, provider, attempt, now=work.now)
         except UnknownKey:
@@ -167,7 +175,7 @@ async def _check(
 
 
 async def _add_userinfo(work: Work, metadata: ProviderMetadata, claims: Claims, access_token: str) -> Claims:
-    more = await wire.read_userinfo(work.runtime.outbound.on_behalf_of(None), metadata, access_token)
+    more = await read_userinfo(work.runtime.outbound.on_behalf_of(None), metadata, access_token)
     if more.get("sub") != claims["sub"]:
         return claims
     # An address and whether it is verified come from the same place.
@@ -199,7 +207,7 @@ async def _find_or_create(work: Work, identity: ProvenIdentity, *, locale: str) 
         zone=identity.zone or "UTC",
         locale=known.language.tag if known else locale,
     )
-    return await people.welcome(work, wanted)
+    return await welcome_user(work, wanted)
 
 
 async def _connect(work: Work, identity: ProvenIdentity, user: User) -> None:

@@ -83,7 +83,7 @@ def get_provider(settings: Settings) -> Provider:
     return provider
 
 
-async def get_metadata(runtime: Runtime, provider: Provider) -> ProviderMetadata:
+async def get_provider_metadata(runtime: Runtime, provider: Provider) -> ProviderMetadata:
     """Return what the provider says about itself, at most ten minutes old."""
     cache = runtime.one(ProviderCache)
     async with cache.asking():
@@ -92,7 +92,9 @@ async def get_metadata(runtime: Runtime, provider: Provider) -> ProviderMetadata
         return cache.metadata[1]
 
 
-async def get_keys(runtime: Runtime, metadata: ProviderMetadata, *, read_again: bool = False) -> "tuple[Key, ...]":
+async def get_provider_keys(
+    runtime: Runtime, metadata: ProviderMetadata, *, read_again: bool = False
+) -> "tuple[Key, ...]":
     """Return the provider's keys, at most ten minutes old, or as new as possible."""
     cache = runtime.one(ProviderCache)
     async with cache.asking():

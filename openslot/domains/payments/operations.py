@@ -10,14 +10,18 @@ from msgspec.structs import replace
 from openslot.domains.accounts.models import User
 from openslot.domains.allowances.models import CauseKind, Cost, CostCause
 from openslot.domains.allowances.operations import has_spent
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.errors import BookingNotFound, PaymentUnavailable
 from openslot.domains.bookings.links import manage_url
 from openslot.domains.bookings.models import Booking, BookingDetails, BookingWanted, Status
+from openslot.domains.bookings.operations import create_pending_booking
 from openslot.domains.event_types.prices import TOO_FINE, is_too_fine
 from openslot.domains.payments import rules, settling, store
-from openslot.domains.payments.connections import accounts as connections
-from openslot.domains.payments.connections import store as connection_store
+from openslot.domains.payments.connections.accounts import opened_payment_account
+from openslot.domains.payments.connections.store import (
+    find_connection_of_event_type,
+    get_stored_connection,
+    may_use_connection,
+)
 from openslot.domains.payments.errors import (
     CheckoutNotOpened,
     CheckoutNotPossible,
@@ -47,7 +51,7 @@ from openslot.domains.payments.ports import (
     CheckoutRefused,
     CheckoutUnavailable,
 )
-from openslot.domains.payments.refunds import rules as refund_rules
+from openslot.domains.payments.refunds.rules import count_refundable
 from openslot.domains.payments.rules import Facts
 from openslot.domains.payments.store import FoundPayment
 from openslot.platform.core.actor import PUBLIC, SYSTEM
@@ -81,9 +85,9 @@ class Reading(Struct, frozen=True, kw_only=True):
     gives_up: bool = False
 
 
-async def book(work: Work, wanted: BookingWanted) -> Booking:
+async def book_with_payment(work: Work, wanted: BookingWanted) -> Booking:
     """Book one open slot; if it must be paid for, its time is kept while `open_checkout` says where."""
-    details = await bookings.create_pending(work, wanted)
+    details = await create_pending_booking(work, wanted)
     if details.booking.status is Status.PENDING_PAYMENT:
         await _begin(work, details)
     return details.booking
@@ -91,7 +95,7 @@ async def book(work: Work, wanted: BookingWanted) -> Booking:
 
 async def _begin(work: Work, details: BookingDetails) -> None:
     booking, price = details.booking, details.event_type.price
-    connection = await connection_store.find_of_event_type(work.db, booking.event_type_id)
+    connection = await find_connection_of_event_type(work.db, booking.event_type_id)
     if connection is None or price is None:
         raise PaymentUnavailable
     expires_at = work.now + rules.PAYS_WITHIN
@@ -119,7 +123,7 @@ async def open_checkout(runtime: Runtime, booking_id: UUID) -> str:
 
     No transaction may be open. Asked again, it returns the same.
     """
-    payment = require(await store.find_of_booking(runtime.pool, booking_id), BookingNotFound)
+    payment = require(await store.find_stored_payment(runtime.pool, booking_id), BookingNotFound)
     if payment.url is None:
         payment = await _advance(runtime, payment.id, ReadPurpose.OPEN)
     if Problem.CHECKOUT_REFUSED in payment.problems:
@@ -134,18 +138,18 @@ async def read_anew(runtime: Runtime, payment_id: UUID) -> StoredPayment:
     return await _advance(runtime, payment_id, ReadPurpose.KNOW)
 
 
-async def look(runtime: Runtime, payment: StoredPayment) -> StoredPayment:
+async def look_at_payment(runtime: Runtime, payment: StoredPayment) -> StoredPayment:
     """Read a payment anew for the first who looks at it within five seconds; the others see what is stored."""
     return await read_anew(runtime, payment.id) if await _may_ask(runtime, payment, "look") else payment
 
 
-async def give_up(runtime: Runtime, booking_id: UUID) -> StoredPayment:
+async def give_payment_up(runtime: Runtime, booking_id: UUID) -> StoredPayment:
     """End the checkout of an invitee who does not want to pay any more, and free the time.
 
     Whoever has paid a moment before has a confirmed booking. Of those who ask within five seconds the provider is asked
     for the first; the others see what is stored.
     """
-    payment = require(await store.find_of_booking(runtime.pool, booking_id), BookingNotFound)
+    payment = require(await store.find_stored_payment(runtime.pool, booking_id), BookingNotFound)
     if payment.state is PaymentState.PROCESSING and not await _may_ask(runtime, payment, "end"):
         return payment
     return await end_checkout(runtime, booking_id)
@@ -153,7 +157,7 @@ async def give_up(runtime: Runtime, booking_id: UUID) -> StoredPayment:
 
 async def end_checkout(runtime: Runtime, booking_id: UUID) -> StoredPayment:
     """Let nobody pay any more for a booking, and free its time; refused if the provider can't be asked."""
-    payment = require(await store.find_of_booking(runtime.pool, booking_id), BookingNotFound)
+    payment = require(await store.find_stored_payment(runtime.pool, booking_id), BookingNotFound)
     if payment.state in {PaymentState.PAID, PaymentState.RELEASED}:
         return payment
     given_up = await _advance(runtime, payment.id, ReadPurpose.END)
@@ -214,7 +218,7 @@ async def _read(runtime: Runtime, found: FoundPayment, purpose: ReadPurpose) -> 
     if connection is None:
         return replace(reading, is_cut_off=True, gives_up=reading.gives_up or purpose is ReadPurpose.OPEN)
     try:
-        async with connections.opened(runtime, connection) as checkout:
+        async with opened_payment_account(runtime, connection) as checkout:
             session = await _ask(runtime, checkout, found, gives_up=reading.gives_up)
     except CheckoutFault as fault:
         is_absent = payment.session_id is None and not _may_have_happened(fault)
@@ -263,7 +267,7 @@ async def find_connection(runtime: Runtime, payment: StoredPayment) -> PaymentCo
     """Find the account that took a payment; None if it was disconnected."""
     if payment.connection_id is None:
         return None
-    connection = await connection_store.get(runtime.pool, payment.connection_id)
+    connection = await get_stored_connection(runtime.pool, payment.connection_id)
     return connection if connection.key is not None else None
 
 
@@ -274,7 +278,7 @@ def _may_have_happened(fault: CheckoutFault) -> bool:
     return isinstance(fault, AnswerUnreadable)
 
 
-async def refund(
+async def refund_payment(
     work: Work,
     host: User | None,
     payment_id: UUID,
@@ -290,7 +294,7 @@ async def refund(
     await _check_may_refund(work, host, payment_id)
     found = require(await store.lock_payment(work.db, payment_id), PaymentNotFound)
     update = await settling.begin_update(work, found)
-    left = refund_rules.refundable(update.payment, update.refunds)
+    left = count_refundable(update.payment, update.refunds)
     if not left:
         raise RefundNotPossible
     if seen not in (None, left):
@@ -310,12 +314,12 @@ async def _check_may_refund(work: Work, host: User | None, payment_id: UUID) -> 
     if host is None:
         return
     require(await store.find_own(work.db, host.id, payment_id), PaymentNotFound)
-    if not await connection_store.may_use(work.db, host.id, payment_id):
+    if not await may_use_connection(work.db, host.id, payment_id):
         raise RefundNotAllowed
 
 
-async def find_of_booking(work: Work, booking_id: UUID) -> StoredPayment | None:
-    return await store.find_of_booking(work.db, booking_id)
+async def find_payment_of_booking(work: Work, booking_id: UUID) -> StoredPayment | None:
+    return await store.find_stored_payment(work.db, booking_id)
 
 
 async def get_payment(work: Work, host: User | None, payment_id: UUID) -> StoredPayment:

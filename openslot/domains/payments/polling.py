@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from openslot.domains.accounts.members.store import list_administrators
 from openslot.domains.payments.connections import store
-from openslot.domains.payments.connections.accounts import describe_fault, opened, opened_by_key
+from openslot.domains.payments.connections.accounts import describe_fault, opened_by_key, opened_payment_account
 from openslot.domains.payments.connections.events import PaymentsUnreadable
 from openslot.domains.payments.connections.operations import REGISTER, register_endpoint, tell
 from openslot.domains.payments.models import ConnectionEnding, PaymentConnection, PaymentStep, RefundWanted
-from openslot.domains.payments.notices import store as notice_store
-from openslot.domains.payments.notices.operations import DELAYS, FOLLOW, follow, keep_notices, to_connection
+from openslot.domains.payments.notices.operations import DELAYS, FOLLOW, follow, keep_payment_notices, to_connection
+from openslot.domains.payments.notices.store import delete_some_done_notices
 from openslot.domains.payments.ports import Checkout, CheckoutFault, CheckoutRefused, KeyRefused, RightMissing
 from openslot.platform.core.actor import SYSTEM
 from openslot.platform.core.effects import forget_effect
@@ -56,11 +56,11 @@ async def plan_polls(work: Work) -> str:
 
 async def poll(work: Work, effect: Effect) -> Outcome:
     """Keep what has happened in an account since it was last read."""
-    connection = await store.find(work.db, effect.plan(UUID))
+    connection = await store.find_stored_connection(work.db, effect.plan(UUID))
     if connection is None or connection.key is None:
         return Skipped(DISCONNECTED)
     try:
-        async with opened(work.runtime, connection) as checkout:
+        async with opened_payment_account(work.runtime, connection) as checkout:
             notices = await checkout.list_notices(since=connection.read_until - OVERLAP)
     except CheckoutFault as fault:
         await _keep_failure(work, connection, fault)
@@ -69,7 +69,7 @@ async def poll(work: Work, effect: Effect) -> Outcome:
     async def keep(work: Work) -> None:
         await forget_effect(work.db, effect.id)
         if notices is not None:
-            await keep_notices(work, connection, notices)
+            await keep_payment_notices(work, connection, notices)
             newest = max((each.created_at for each in notices), default=connection.read_until)
             await store.keep_reading(work.db, connection.id, read_until=newest, now=work.now)
 
@@ -162,7 +162,7 @@ async def _end_session(checkout: Checkout, ending: ConnectionEnding, session_id:
 async def tidy_notices(work: Work) -> str:
     """Delete notices that were followed and that the provider does not list any more."""
     before = work.now - KEPT_FOR
-    gone = await repeat(lambda limit: notice_store.delete_some_done(work.db, before=before, limit=limit))
+    gone = await repeat(lambda limit: delete_some_done_notices(work.db, before=before, limit=limit))
     return f"{gone} payment notices removed"
 
 

@@ -11,11 +11,16 @@ from msgspec.structs import replace
 from openslot.domains.availability.errors import HoldNotFound
 from openslot.domains.availability.models import ById
 from openslot.domains.bookings import email_proofs
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.errors import BookingNotFound, EmailVerificationRequired
 from openslot.domains.bookings.links import list_manage_urls, manage_url, read_manage_token
 from openslot.domains.bookings.models import BookingRef, BookingWanted, EmailProof, Status
-from openslot.domains.bookings.requests import operations as requests
+from openslot.domains.bookings.operations import (
+    cancel_booking,
+    find_pending_with_host,
+    find_unused_phone,
+    get_booking_with_host,
+)
+from openslot.domains.bookings.requests.operations import get_request_with_host, withdraw_booking_request
 from openslot.domains.bookings.rules import can_change
 from openslot.domains.bookings.schemas import (
     CancelBody,
@@ -29,7 +34,7 @@ from openslot.domains.bookings.schemas import (
     show_waiting,
     without_links,
 )
-from openslot.domains.bookings.series import operations as series
+from openslot.domains.bookings.series.operations import cancel_series, create_series
 from openslot.domains.bookings.series.schemas import read_recurrence, show_series
 from openslot.domains.event_types.errors import EventTypeNotFound
 from openslot.domains.payments import operations
@@ -95,12 +100,12 @@ async def create_public_booking(work: Work, request: Request, data: PublicBookin
     """
     wanted = _read_wanted(request, data)
     if data.recurrence:
-        made = await series.create_series(work, wanted, read_recurrence(data.recurrence))
+        made = await create_series(work, wanted, read_recurrence(data.recurrence))
         shown = show_series(made, list_manage_urls(work.runtime, made.booking_ids))
         first, url = made.bookings[0], shown.bookings[0].manage_url
         phone = await _find_unused_phone(work, data, first.id)
         return show_created(first, manage_url=url, payment_url=UNSET, no_messages_to=phone, series=shown)
-    booking = await operations.book(work, wanted)
+    booking = await operations.book_with_payment(work, wanted)
     url, phone = manage_url(work.runtime, booking.id), await _find_unused_phone(work, data, booking.id)
     return show_created(booking, manage_url=url, payment_url=UNSET, no_messages_to=phone, series=UNSET)
 
@@ -108,7 +113,7 @@ async def create_public_booking(work: Work, request: Request, data: PublicBookin
 async def _find_unused_phone(work: Work, data: PublicBookingBody, booking_id: UUID) -> str | UnsetType:
     if data.message_consent is None:
         return UNSET
-    return await bookings.find_unused_phone(work, booking_id) or UNSET
+    return await find_unused_phone(work, booking_id) or UNSET
 
 
 def _read_wanted(request: Request, data: PublicBookingBody) -> BookingWanted:
@@ -132,7 +137,7 @@ async def get_managed_booking(work: Work, token: str) -> ManagedBooking:
     """Get the booking that a manage link belongs to."""
     ref = BookingRef(read_manage_token(work.runtime, token), None)
     try:
-        details, host = await bookings.get_with_host(work, ref)
+        details, host = await get_booking_with_host(work, ref)
     except BookingNotFound:
         return await get_waiting(work, ref.id)
     return show_managed(details, host, can_change=can_change(details.booking, now=work.now))
@@ -140,10 +145,10 @@ async def get_managed_booking(work: Work, token: str) -> ManagedBooking:
 
 async def get_waiting(work: Work, booking_id: UUID) -> ManagedBooking:
     """Get a booking that waits for its payment or its host, or has waited in vain."""
-    found = await bookings.find_pending_with_host(work, booking_id)
-    payment = await operations.find_of_booking(work, booking_id)
+    found = await find_pending_with_host(work, booking_id)
+    payment = await operations.find_payment_of_booking(work, booking_id)
     if found is None or payment is None:
-        return show_requested(*await requests.get_with_host(work, booking_id))
+        return show_requested(*await get_request_with_host(work, booking_id))
     return show_waiting(*found, is_waiting=payment.state.is_under_way)
 
 
@@ -157,7 +162,7 @@ async def cancel_managed_booking(work: Work, token: str, data: CancelBody | None
     try:
         await work.runtime.run(work.actor, cancel)
     except BookingNotFound:
-        payment = await operations.give_up(work.runtime, cancel.keywords["booking_id"])
+        payment = await operations.give_payment_up(work.runtime, cancel.keywords["booking_id"])
         if payment.state is PaymentState.PROCESSING:
             raise PaymentProcessing from None
         with suppress(BookingNotFound):
@@ -167,8 +172,8 @@ async def cancel_managed_booking(work: Work, token: str, data: CancelBody | None
 
 
 async def _cancel(work: Work, *, booking_id: UUID, body: CancelBody) -> None:
-    cancel = series.cancel_series if body.series else bookings.cancel_booking
+    cancel = cancel_series if body.series else cancel_booking
     try:
         await cancel(work, BookingRef(booking_id, None), reason=body.reason)
     except BookingNotFound:
-        await requests.withdraw(work, booking_id)
+        await withdraw_booking_request(work, booking_id)

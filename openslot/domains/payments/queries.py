@@ -9,10 +9,10 @@ from openslot.domains.accounts.models import User
 from openslot.domains.bookings.models import BookingDetails
 from openslot.domains.event_types.accounts.operations import list_accounts
 from openslot.domains.payments import store
-from openslot.domains.payments.connections import store as connection_store
+from openslot.domains.payments.connections.store import may_use_connection
 from openslot.domains.payments.errors import PaymentNotFound
 from openslot.domains.payments.models import PaymentState, StoredPayment, StoredRefund
-from openslot.domains.payments.refunds import rules as refund_rules
+from openslot.domains.payments.refunds.rules import count_refundable
 from openslot.platform.core.errors import require
 from openslot.platform.core.work import Work
 
@@ -37,8 +37,8 @@ async def get_overview(work: Work, host: User, payment_id: UUID) -> PaymentOverv
     if found.payment.host_id != host.id:
         raise PaymentNotFound
     refunds = await store.list_refunds(work.db, payment_id)
-    may_refund = await connection_store.may_use(work.db, host.id, payment_id)
-    refundable = refund_rules.refundable(found.payment, refunds) if may_refund else 0
+    may_refund = await may_use_connection(work.db, host.id, payment_id)
+    refundable = count_refundable(found.payment, refunds) if may_refund else 0
     return PaymentOverview(payment=found.payment, details=found.details, refunds=refunds, refundable=refundable)
 
 

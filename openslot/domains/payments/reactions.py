@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from openslot.domains.accounts.events import MemberRemoved, UserDeletionBegun, UserDisabled, UserEvent
 from openslot.domains.bookings.events import BookingCancelled, BookingRescheduled
 from openslot.domains.bookings.rules import is_host
-from openslot.domains.event_types.accounts import operations as accounts
+from openslot.domains.event_types.accounts.operations import tell_owner_left
 from openslot.domains.payments import operations, rules, settling, store
-from openslot.domains.payments.connections import accounts as connections
+from openslot.domains.payments.connections.accounts import opened_payment_account
 from openslot.domains.payments.errors import CheckoutNotOpened, PaymentNotFound, RefundNotPossible
 from openslot.domains.payments.events import RefundRequested
 from openslot.domains.payments.models import (
@@ -26,7 +26,7 @@ from openslot.domains.payments.models import (
 )
 from openslot.domains.payments.notices.operations import to_connection
 from openslot.domains.payments.ports import Checkout, CheckoutBusy, CheckoutFault, CheckoutRefused, CheckoutUnavailable
-from openslot.domains.payments.refunds import rules as refund_rules
+from openslot.domains.payments.refunds.rules import find_refund, reduce_refund_to_rest, state_of_refund, step_of_refund
 from openslot.platform.core.actor import SYSTEM, Destination
 from openslot.platform.core.events import Effect, Event
 from openslot.platform.core.work import Consequence, Done, Outcome, Reaction, Skipped, TryLater, Work
@@ -65,7 +65,7 @@ async def read(work: Work, effect: Effect) -> Outcome:
 async def refund_cancelled(work: Work, effect: Effect) -> Outcome:
     """Give a cancelled booking's money back, if its policy says so."""
     booking = effect.event(BookingCancelled).booking
-    payment = await store.find_of_booking(work.db, booking.id)
+    payment = await store.find_stored_payment(work.db, booking.id)
     if payment is None:
         return Skipped(NOTHING_PAID)
     if not rules.is_refunded_when_cancelled(payment, booking):
@@ -78,14 +78,14 @@ async def refund_cancelled(work: Work, effect: Effect) -> Outcome:
 
 
 async def _refund_rest(work: Work, *, payment_id: UUID) -> None:
-    await operations.refund(work, None, payment_id, reason=RefundReason.CANCELLED)
+    await operations.refund_payment(work, None, payment_id, reason=RefundReason.CANCELLED)
 
 
 async def refund(work: Work, effect: Effect) -> Outcome:
     """Ask the provider once for a refund; a lost answer is asked for again by the same step."""
     wanted = effect.event(RefundRequested)
     stored = await store.find_refund(work.db, wanted.refund.id)
-    payment = await store.find_of_booking(work.db, wanted.booking.id)
+    payment = await store.find_stored_payment(work.db, wanted.booking.id)
     if stored is None or payment is None or stored.state is not RefundState.WANTED:
         return Skipped(REFUND_MADE)
     is_last = effect.attempts > len(DELAYS)
@@ -111,14 +111,14 @@ async def _make(work: Work, payment: StoredPayment, stored: StoredRefund) -> Ref
     connection = await operations.find_connection(work.runtime, payment)
     if connection is None or payment.intent_id is None or payment.session_id is None:
         return None
-    async with connections.opened(work.runtime, connection) as checkout:
+    async with opened_payment_account(work.runtime, connection) as checkout:
         if stored.attempt > 1 or work.now - stored.created_at > KEYS_LAST:
             made = await _find_made(checkout, payment, payment.session_id, stored)
             if made is not None:
                 return made
         amount = replace(payment.price, amount=stored.amount)
         return await checkout.create_refund(
-            RefundWanted(intent_id=payment.intent_id, amount=amount), refund_rules.step_of(payment, stored)
+            RefundWanted(intent_id=payment.intent_id, amount=amount), step_of_refund(payment, stored)
         )
 
 
@@ -126,7 +126,7 @@ async def _find_made(
     checkout: Checkout, payment: StoredPayment, session_id: str, stored: StoredRefund
 ) -> Refund | None:
     session = await checkout.get_session(session_id)
-    return next((each for each in session.refunds if refund_rules.find_refund(payment, [stored], each)), None)
+    return next((each for each in session.refunds if find_refund(payment, [stored], each)), None)
 
 
 async def _reduce_to_rest(work: Work, refused: StoredRefund, *, is_last: bool) -> bool:
@@ -148,7 +148,7 @@ async def _want_less(work: Work, *, refused: StoredRefund) -> bool:
     if found is None or current is None or current.state is not RefundState.WANTED:
         return True
     update = await settling.begin_update(work, found)
-    left = refund_rules.reduce_to_rest(found.payment, update.refunds, current)
+    left = reduce_refund_to_rest(found.payment, update.refunds, current)
     if left is None:
         return False
     if left:
@@ -167,7 +167,7 @@ async def _note_kept_fault(work: Work, stored: StoredRefund, fault: CheckoutFaul
 
 
 async def _note_made(work: Work, *, refund_id: UUID, made: Refund) -> None:
-    await _note(work, refund_id, state=refund_rules.state_of(made), vendor_id=made.id, error=made.failure)
+    await _note(work, refund_id, state=state_of_refund(made), vendor_id=made.id, error=made.failure)
 
 
 async def _note_failed(work: Work, *, refund_id: UUID, error: str) -> None:
@@ -194,7 +194,7 @@ async def keep_refund_until(work: Work, event: Event) -> None:
     """Keep until when everything goes back: an invitee who moves a booking can't reopen a time that has passed."""
     if not isinstance(event, BookingRescheduled) or event.booking.payment is None:
         return
-    payment = await store.find_of_booking(work.db, event.booking.id)
+    payment = await store.find_stored_payment(work.db, event.booking.id)
     if payment is None:
         return
     until = rules.move_refund_until(
@@ -222,7 +222,7 @@ async def leave(work: Work, effect: Effect) -> Outcome:
 async def tell_left(work: Work, event: Event) -> None:
     """Tell who has left an organization which of their event types were paid to its account."""
     assert isinstance(event, MemberRemoved)  # noqa: S101 - it runs on this event alone
-    await accounts.tell_left(work, event.user_id, organization_id=event.organization_id)
+    await tell_owner_left(work, event.user_id, organization_id=event.organization_id)
 
 
 def _to_provider(_: Work, effect: Effect) -> Destination:

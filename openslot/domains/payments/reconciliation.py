@@ -10,8 +10,8 @@ from msgspec import Struct
 from openslot.domains.bookings.models import Status
 from openslot.domains.event_types.models import Money
 from openslot.domains.payments import rules, store
-from openslot.domains.payments.connections import accounts as connections
-from openslot.domains.payments.connections import store as connection_store
+from openslot.domains.payments.connections.accounts import opened_payment_account
+from openslot.domains.payments.connections.store import get_stored_connection
 from openslot.domains.payments.models import (
     CheckoutSession,
     CheckoutStatus,
@@ -22,7 +22,7 @@ from openslot.domains.payments.models import (
     StoredRefund,
 )
 from openslot.domains.payments.ports import Checkout, CheckoutFault, CheckoutRefused
-from openslot.domains.payments.refunds import rules as refund_rules
+from openslot.domains.payments.refunds.rules import count_refundable, find_refund, state_of_refund
 from openslot.domains.payments.store import FoundPayment
 from openslot.platform.core.ids import SHAPE
 from openslot.platform.core.work import Runtime
@@ -61,7 +61,7 @@ async def reconcile(runtime: Runtime, *, host_id: UUID | None, since: datetime) 
     payments = await store.list_since(runtime.pool, host_id, since=since)
     for connection_id, group in groupby(payments, key=lambda each: each.connection_id):
         account = list(group)
-        connection = await connection_store.get(runtime.pool, connection_id) if connection_id else None
+        connection = await get_stored_connection(runtime.pool, connection_id) if connection_id else None
         if connection is None or connection.key is None:
             result.unread.append(Unread(connection_id=connection_id, payments=len(account), reason=DISCONNECTED))
         else:
@@ -79,7 +79,7 @@ async def _compare_account(
 ) -> None:
     left = len(payments)
     try:
-        async with connections.opened(runtime, connection) as checkout:
+        async with opened_payment_account(runtime, connection) as checkout:
             for payment in payments:
                 result.differences += await _compare_one(runtime, checkout, payment)
                 result.checked, left = result.checked + 1, left - 1
@@ -160,8 +160,8 @@ def _list_refunds(
 ) -> Iterator[ComparedField]:
     told = {each.id: each for each in session.refunds}
     for each in told.values():
-        stored = refund_rules.find_refund(payment, refunds, each)
-        yield f"refund {each.id}", stored.state if stored else None, refund_rules.state_of(each)
+        stored = find_refund(payment, refunds, each)
+        yield f"refund {each.id}", stored.state if stored else None, state_of_refund(each)
     for stored in refunds:
         if stored.vendor_id is not None and stored.vendor_id not in told:
             yield f"refund {stored.vendor_id}", stored.state, None
@@ -171,7 +171,7 @@ def _list_refunds(
 
 def _list_booking(found: FoundPayment, refunds: Sequence[StoredRefund]) -> Iterator[ComparedField]:
     """Money that was kept belongs to a meeting that was confirmed."""
-    kept = refund_rules.refundable(found.payment, refunds)
+    kept = count_refundable(found.payment, refunds)
     if kept and found.booking.status is Status.PENDING_PAYMENT:
         yield "booking", found.booking.status, _write(Money(kept, found.payment.price.currency))
 

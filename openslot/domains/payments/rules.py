@@ -6,8 +6,7 @@ from datetime import datetime, timedelta
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from openslot.domains.bookings import models as bookings
-from openslot.domains.bookings.models import Booking, Status
+from openslot.domains.bookings.models import Booking, Payment, Status
 from openslot.domains.payments.models import (
     CheckoutSession,
     CheckoutStatus,
@@ -18,7 +17,7 @@ from openslot.domains.payments.models import (
     StoredPayment,
     StoredRefund,
 )
-from openslot.domains.payments.refunds import rules as refund_rules
+from openslot.domains.payments.refunds.rules import match_refunds
 from openslot.platform.core.times import iso
 
 PAYS_WITHIN = timedelta(minutes=33)
@@ -215,7 +214,7 @@ def _tell_changes(facts: Facts, session: CheckoutSession) -> Iterator[Action]:
     outcome = dispute_of(session)
     if outcome is not facts.payment.dispute and outcome in DISPUTE_PROBLEMS:
         yield TellHost(DISPUTE_PROBLEMS[outcome])
-    changed = refund_rules.match_refunds(facts.payment, facts.refunds, session, now=facts.now)
+    changed = match_refunds(facts.payment, facts.refunds, session, now=facts.now)
     if any(each.state.is_lost for each in changed):
         yield TellHost(Problem.REFUND_FAILED)
 
@@ -322,10 +321,10 @@ def status_of(payment: StoredPayment) -> str:
     return "partially_refunded" if payment.refunded_amount else "paid"
 
 
-def describe(payment: StoredPayment) -> bookings.Payment:
+def describe(payment: StoredPayment) -> Payment:
     """Return what a booking tells of its payment."""
     is_paid = payment.paid_at is not None
-    return bookings.Payment(
+    return Payment(
         status_of(payment),
         payment.price.amount,
         payment.price.currency,

@@ -19,7 +19,7 @@ from openslot.domains.payments.models import (
     StoredPayment,
     StoredRefund,
 )
-from openslot.domains.payments.refunds import rules as refund_rules
+from openslot.domains.payments.refunds.rules import count_refundable, match_refunds, merge_refunds, sum_refunds
 from openslot.domains.payments.rules import Confirm, Facts, Keep, Release, Return, TellHost
 from openslot.domains.payments.store import FoundPayment
 from openslot.platform.core.actor import PUBLIC
@@ -55,7 +55,7 @@ async def settle(work: Work, found: FoundPayment, facts: Facts) -> StoredPayment
     for action in actions:
         await ACTIONS[type(action)](work, update, facts, action)
     if facts.session is not None and update.payment.state is PaymentState.PAID:
-        changed = refund_rules.match_refunds(update.payment, update.refunds, facts.session, now=work.now)
+        changed = match_refunds(update.payment, update.refunds, facts.session, now=work.now)
         await note_refunds(work, update, changed)
     forget_problems(update, is_known=facts.session is not None)
     return await finish_update(work, update)
@@ -101,7 +101,7 @@ async def _confirm(work: Work, update: PaymentUpdate, facts: Facts, _: Confirm) 
 async def _return(work: Work, update: PaymentUpdate, facts: Facts, action: Return) -> None:
     await _receive(work, update, facts)
     if facts.session is not None:
-        changed = refund_rules.match_refunds(update.payment, update.refunds, facts.session, now=work.now)
+        changed = match_refunds(update.payment, update.refunds, facts.session, now=work.now)
         await note_refunds(work, update, changed)
     await _give_back(work, update, action.reason)
 
@@ -116,7 +116,7 @@ async def _receive(work: Work, update: PaymentUpdate, facts: Facts) -> None:
 async def _give_back(work: Work, update: PaymentUpdate, reason: RefundReason) -> None:
     if update.has_time:
         await pending.free_pending(work, update.booking.id)
-    amount = refund_rules.refundable(update.payment, update.refunds)
+    amount = count_refundable(update.payment, update.refunds)
     if not amount:
         return
     await want_refund(work, update, amount, reason, is_rest=True)
@@ -186,9 +186,9 @@ async def note_refunds(work: Work, update: PaymentUpdate, changed: list[StoredRe
         if is_new and refund.state is not RefundState.WANTED and not refund.state.is_lost:
             update.happened.append(partial(_tell_refunded, work, refund=refund))
     update.has_new_refunds = update.has_new_refunds or bool(changed)
-    update.refunds = refund_rules.merge(update.refunds, changed)
+    update.refunds = merge_refunds(update.refunds, changed)
     before = update.payment.refunded_amount
-    update.payment = refund_rules.sum_refunds(update.payment, update.refunds)
+    update.payment = sum_refunds(update.payment, update.refunds)
     if update.payment.refunded_amount != before:
         refunded = update.payment.refunded_amount - before
         await store.add_revenue(work.db, update.payment, day=work.now.date(), refunded=refunded)

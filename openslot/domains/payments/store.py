@@ -82,7 +82,7 @@ async def lock_payment(db: Db, payment_id: UUID) -> FoundPayment | None:
     return await find_payment(db, payment_id)
 
 
-async def find_of_booking(db: Db, booking_id: UUID) -> StoredPayment | None:
+async def find_stored_payment(db: Db, booking_id: UUID) -> StoredPayment | None:
     row = await db.fetchrow(f"select {PAYMENTS.columns} from payments p where p.booking_id = $1", booking_id)
     return PAYMENTS.read(row) if row else None
 

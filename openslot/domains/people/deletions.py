@@ -9,23 +9,22 @@ from uuid import UUID
 import structlog
 from msgspec import Struct
 
-from openslot.domains.access import operations as access
-from openslot.domains.accounts import operations as accounts
+from openslot.domains.access.operations import end_sessions
 from openslot.domains.accounts.errors import AccountManagedByOrganization, AccountOwnsOrganization, UserNotFound
 from openslot.domains.accounts.events import UserDeleted, UserDeletionBegun, UserDeletionEnding
-from openslot.domains.accounts.members import operations as members
-from openslot.domains.accounts.members.operations import check_another_admin, remove_member
+from openslot.domains.accounts.members.operations import check_another_admin, end_membership, get_member
 from openslot.domains.accounts.models import Member, Role, User
+from openslot.domains.accounts.operations import close_account_for_good, get_user
 from openslot.domains.accounts.organizations.operations import get_organization_by_id
 from openslot.domains.accounts.store import lock_leavers
-from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.claims.operations import erase_some_claims
 from openslot.domains.bookings import handovers
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.models import UNAVAILABLE
-from openslot.domains.contacts import operations as contacts
+from openslot.domains.bookings.operations import erase_some_bookings
+from openslot.domains.contacts.operations import erase_some_contacts
 from openslot.domains.people import store, team_leavers
 from openslot.domains.people.models import AccountDeletion, DeletionPreview, DeletionState, ShownDeletion
-from openslot.domains.wait_list import operations as wait_list
+from openslot.domains.wait_list.operations import close_wait_lists
 from openslot.platform.core.actor import SYSTEM
 from openslot.platform.core.retention import count_unfinished, delete_rest, delete_some_events
 from openslot.platform.core.text import fold_ascii
@@ -57,7 +56,7 @@ async def delete_account(work: Work, user: User, *, message: str | None = None) 
     if user.is_admin:
         await check_another_admin(work, user)
     # Closed before anything is cancelled: a booking that is made in this moment is either refused or cancelled too.
-    await accounts.close_for_good(work, user)
+    await close_account_for_good(work, user)
     finish_by = work.now + EFFECTS_FINISH_WITHIN
     deletion = AccountDeletion(
         user_id=user.id,
@@ -70,10 +69,10 @@ async def delete_account(work: Work, user: User, *, message: str | None = None) 
     await store.insert_deletion(work.db, deletion)
     for _, member in await list_memberships(work, user):
         organization = await get_organization_by_id(work, member.organization_id)
-        await remove_member(work, organization, user)
+        await end_membership(work, organization, user)
         await team_leavers.leave_organization(work, organization, user)
     await work.record(UserDeletionBegun(user_id=user.id, email=user.email, finish_by=finish_by))
-    await access.end_sessions(work, user)
+    await end_sessions(work, user)
 
 
 async def preview_deletion(work: Work, user: User) -> DeletionPreview:
@@ -90,7 +89,7 @@ async def list_deletions(work: Work) -> list[ShownDeletion]:
 
 async def list_memberships(work: Work, user: User) -> list[tuple[str, Member]]:
     return [
-        (name, await members.get_member(work, each.organization_id, each.id))
+        (name, await get_member(work, each.organization_id, each.id))
         for name, each in await store.list_memberships(work.db, user.id)
     ]
 
@@ -129,7 +128,7 @@ async def advance(runtime: Runtime, deletion: AccountDeletion) -> bool:
         if current is None:
             return False
         try:
-            user = await accounts.get_user(work, current.user_id)
+            user = await get_user(work, current.user_id)
         except UserNotFound:
             await store.finish_deletion(work.db, current.user_id, now=work.now)
             return False
@@ -139,7 +138,7 @@ async def advance(runtime: Runtime, deletion: AccountDeletion) -> bool:
 async def _cancel(work: Work, deletion: AccountDeletion, user: User) -> bool:
     acting = work.acting_as(deletion.requested_by or SYSTEM)
     reason = deletion.message or UNAVAILABLE.fill(host=user.name)
-    await wait_list.close_all(acting, user)
+    await close_wait_lists(acting, user)
     released = await handovers.release_some(acting, user, reason=reason, limit=CANCELLED_AT_ONCE)
     state = deletion.state if released.count else DeletionState.WAITING
     await store.update_state(work.db, user.id, state, cancelled=len(released.cancelled) + released.declined)
@@ -165,7 +164,7 @@ async def _tell(work: Work, deletion: AccountDeletion, user: User) -> bool:
 
 async def _erase(work: Work, _: AccountDeletion, user: User) -> bool:
     """Delete some rows of what there is most of, and in the end the user with all that is left."""
-    for erase in (bookings.erase_some, contacts.erase_some, claims.erase_some):
+    for erase in (erase_some_bookings, erase_some_contacts, erase_some_claims):
         if await erase(work, user, ERASED_AT_ONCE):
             return True
     if await delete_some_events(work.db, user.id, ERASED_AT_ONCE):

@@ -6,29 +6,35 @@ from uuid import UUID
 import structlog
 from msgspec import Struct, structs
 
-from openslot.domains.access import operations as access
-from openslot.domains.accounts import operations as accounts
-from openslot.domains.accounts.members import operations as members
+from openslot.domains.access.operations import end_sessions
 from openslot.domains.accounts.members.operations import (
     Administration,
+    add_described_member,
     check_may_decide,
     check_may_leave,
-    remove_member,
+    describe_member,
+    end_membership,
+    find_member_by_user,
+    get_member_by_user,
+    list_organization_members,
+    restore_member,
+    set_member_active,
 )
 from openslot.domains.accounts.members.store import list_administrators
 from openslot.domains.accounts.models import Member, Organization, Role, User
+from openslot.domains.accounts.operations import find_user_by_email, get_user, note_user_left
 from openslot.domains.accounts.organizations.store import lock_organization
 from openslot.domains.accounts.store import lock_host, lock_leavers
 from openslot.domains.bookings import handovers
 from openslot.domains.bookings.models import LEFT
-from openslot.domains.people import operations as people
 from openslot.domains.people import store, team_leavers
 from openslot.domains.people.errors import DeparturePending, HeldDepartureNotFound
 from openslot.domains.people.events import DepartureDecided, DepartureHeld
 from openslot.domains.people.models import HeldDeparture, LeaverCounts, Preview, UpcomingMeeting
-from openslot.domains.teams import operations as teams
+from openslot.domains.people.operations import reinstate_member, remove_member, suspend_member
 from openslot.domains.teams.models import Team
-from openslot.domains.wait_list import operations as wait_list
+from openslot.domains.teams.operations import remove_team_member
+from openslot.domains.wait_list.operations import close_wait_lists
 from openslot.platform.core.folding import find_each
 from openslot.platform.core.work import Work, recorded_together
 
@@ -56,17 +62,17 @@ async def suspend(work: Work, organization: Organization, member: Member, *, is_
     An account that the organization does not manage stays open, so that others take over its teams' event types.
     """
     is_held = await _is_held(work, organization, member, removed=False, is_leaving=is_leaving)
-    await members.set_active(work, member, active=False)
+    await set_member_active(work, member, active=False)
     if member.is_managed:
         stay = is_held or organization.keeps_bookings
-        await people.suspend_member(work, organization, member.user, keeps_bookings=stay)
+        await suspend_member(work, organization, member.user, keeps_bookings=stay)
     else:
         await team_leavers.hand_over(work, organization.id, member.user)
 
 
 async def reinstate(work: Work, organization: Organization, member: Member) -> None:
     """Reinstate a suspended member; a departure that waited is dropped."""
-    await members.set_active(work, member, active=True)
+    await set_member_active(work, member, active=True)
     await reopen(work, organization, member)
 
 
@@ -74,20 +80,20 @@ async def reopen(work: Work, organization: Organization, member: Member) -> None
     """Open the account of an active member again; a departure that waited is dropped."""
     await store.delete_held(work.db, organization.id, member.user.id)
     if member.is_managed:
-        await people.reinstate_member(work, organization, member)
+        await reinstate_member(work, organization, member)
 
 
 @recorded_together
 async def remove(work: Work, organization: Organization, member: Member) -> None:
     """Remove a member; if too many leave at once, the bookings wait."""
     if not await _is_held(work, organization, member, removed=True, is_leaving=member.active):
-        await people.remove_member(work, organization, member.user)
+        await remove_member(work, organization, member.user)
         return
-    await remove_member(work, organization, member.user)
+    await end_membership(work, organization, member.user)
     if member.is_managed:
         # The user's row is locked before the sessions, in the same order as by a change of password.
-        await accounts.note_left(work, member.user)
-        await access.end_sessions(work, member.user)
+        await note_user_left(work, member.user)
+        await end_sessions(work, member.user)
 
 
 @recorded_together
@@ -105,7 +111,7 @@ async def leave_team(work: Work, organization: Organization, team: Team, leavers
             continue
         found = await team_leavers.count_of_leaver(work, team, user.id)
         kept += found.cancelled + found.handed_over
-        await teams.remove_member(work, team, user.id)
+        await remove_team_member(work, team, user.id)
     if kept:
         log.warning(
             "bookings of a team kept", organization=organization.slug, team=team.slug, removed=removed, kept=kept
@@ -118,14 +124,14 @@ async def remove_by_hand(work: Work, administration: Administration, member: Mem
     await check_may_leave(work, administration, member)
     organization = administration.organization
     await store.delete_held(work.db, organization.id, member.user.id)
-    return await people.remove_member(on_behalf(work, organization), organization, member.user)
+    return await remove_member(on_behalf(work, organization), organization, member.user)
 
 
 async def remove_as_operator(work: Work, organization: Organization, user: User) -> None:
     """Remove a member as the operator decides; a departure that waited is over."""
     await lock_leavers(work.db, [user.id])
     await store.delete_held(work.db, organization.id, user.id)
-    await people.remove_member(work, organization, user)
+    await remove_member(work, organization, user)
 
 
 async def suspend_by_hand(work: Work, administration: Administration, member: Member) -> list[UUID]:
@@ -134,12 +140,12 @@ async def suspend_by_hand(work: Work, administration: Administration, member: Me
     organization = administration.organization
     if not member.active:
         return []
-    await members.describe_member(work, member, profile=member.profile, said_active=False)
-    await members.set_active(work, member, active=False)
+    await describe_member(work, member, profile=member.profile, said_active=False)
+    await set_member_active(work, member, active=False)
     if not member.is_managed:
         await team_leavers.hand_over(work, organization.id, member.user)
         return []
-    return await people.suspend_member(
+    return await suspend_member(
         on_behalf(work, organization), organization, member.user, keeps_bookings=organization.keeps_bookings
     )
 
@@ -149,7 +155,7 @@ async def reinstate_by_hand(work: Work, administration: Administration, member: 
     check_may_decide(administration, member)
     if member.active or member.pending:
         return False
-    await members.describe_member(work, member, profile=member.profile, said_active=True)
+    await describe_member(work, member, profile=member.profile, said_active=True)
     await reinstate(work, administration.organization, member)
     return True
 
@@ -211,7 +217,7 @@ def _next_report(now: datetime) -> datetime:
 
 async def check_decided(work: Work, organization: Organization, email: str) -> None:
     """Refuse to add someone whose departure waits: a rejection restores the member as before."""
-    user = await accounts.find_user_by_email(work, email)
+    user = await find_user_by_email(work, email)
     if user and await store.find_held(work.db, organization.id, user.id, now=work.now):
         raise DeparturePending
 
@@ -240,13 +246,13 @@ async def approve(work: Work, organization: Organization, held: HeldDeparture) -
     """Finish a departure: cancel the leaver's upcoming bookings and return how many there were."""
     await lock_leavers(work.db, [held.user_id])
     await _decide(work, organization, held, approved=True)
-    user = await accounts.get_user(work, held.user_id)
+    user = await get_user(work, held.user_id)
     if held.removed:
         await team_leavers.leave_organization(work, organization, user)
     else:
         await team_leavers.hand_over(work, organization.id, user)
     reason = LEFT.fill(host=user.name, organization=organization.name)
-    await wait_list.close_all(work, user)
+    await close_wait_lists(work, user)
     return len(await handovers.cancel_upcoming(work, user, reason=reason))
 
 
@@ -262,26 +268,26 @@ async def reject(work: Work, organization: Organization, held: HeldDeparture) ->
     """Undo a departure: the member is restored as before, and every booking is kept."""
     await lock_host(work.db, held.user_id)
     await _decide(work, organization, held, approved=False)
-    user = await accounts.get_user(work, held.user_id)
+    user = await get_user(work, held.user_id)
     member = await _bring_back(work, organization, user, held)
-    await members.set_active(work, member, active=True)
-    await members.describe_member(work, member, profile=member.profile, said_active=True)
-    await people.reinstate_member(work, organization, member)
+    await set_member_active(work, member, active=True)
+    await describe_member(work, member, profile=member.profile, said_active=True)
+    await reinstate_member(work, organization, member)
 
 
 async def _bring_back(work: Work, organization: Organization, user: User, held: HeldDeparture) -> Member:
     """Return the member, with the role from before if the provider has removed the user, or created them again."""
-    member = await members.find_member_by_user(work, organization, user)
+    member = await find_member_by_user(work, organization, user)
     if member is not None and member.id == held.member_id:
         return member
     role = Role(held.role)
     if member is not None:
-        await members.restore_member(work, member, role)
+        await restore_member(work, member, role)
     else:
-        await members.add_described_member(
+        await add_described_member(
             work, organization, user, profile=held.profile, said_active=True, role=role, member_id=held.member_id
         )
-    return await members.get_member_by_user(work, organization, user)
+    return await get_member_by_user(work, organization, user)
 
 
 async def _decide(work: Work, organization: Organization, held: HeldDeparture, *, approved: bool) -> None:
@@ -292,7 +298,7 @@ async def _decide(work: Work, organization: Organization, held: HeldDeparture, *
 
 async def preview(work: Work, organization: Organization, emails: list[str]) -> list[Preview]:
     """Return what would be cancelled if these members, or all, were suspended or removed now, one after the other."""
-    listed = await members.list_members(work, organization, limit=100_000)
+    listed = await list_organization_members(work, organization, limit=100_000)
     chosen = [member for member in listed if member.active]
     if emails:
         wanted = await find_each(work.db, emails, {member.user.email: member for member in chosen})

@@ -8,13 +8,17 @@ from openslot.domains.accounts.errors import OwnerRequired
 from openslot.domains.accounts.events import OrganizationDeleted
 from openslot.domains.accounts.members.store import find_role, list_administrators
 from openslot.domains.accounts.models import Organization, Role, User
-from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.organizations.operations import (
+    delete_emptied_organization,
+    end_memberships,
+    lock_organization_for_deletion,
+)
 from openslot.domains.accounts.organizations.store import Belongings, count_belongings
 from openslot.domains.accounts.plans import Plan
 from openslot.domains.change_log.models import ChangeAction, ChangeAuthor, NewChange
 from openslot.domains.change_log.operations import log_change
 from openslot.domains.people import departures, store, team_leavers
-from openslot.domains.teams import operations as teams
+from openslot.domains.teams.operations import list_teams
 from openslot.platform.core.errors import NotFound
 from openslot.platform.core.work import Work, recorded_together
 
@@ -85,7 +89,7 @@ async def log_deletion(work: Work, author: ChangeAuthor, deleted: OrganizationDe
 async def _lock(work: Work, organization: Organization) -> None:
     """Take the locks in the order of everyone else: hosts first, then the organization."""
     await store.lock_all_of(work.db, organization.id)
-    await organizations.lock_for_deletion(work, organization.id)
+    await lock_organization_for_deletion(work, organization.id)
 
 
 @recorded_together
@@ -94,10 +98,10 @@ async def _delete(work: Work, organization: Organization, *, by: str | None) -> 
     had = await count_belongings(work.db, organization.id)
     # Nobody could decide about them later, and the provider has said that these members have left.
     cancelled = await departures.approve_all(work, organization)
-    for listed in await teams.list_teams(work, organization):
+    for listed in await list_teams(work, organization):
         cancelled += len(await team_leavers.delete_team(work, listed.team))
-    await organizations.end_memberships(work, organization)
-    await organizations.delete_emptied_organization(work, organization)
+    await end_memberships(work, organization)
+    await delete_emptied_organization(work, organization)
     deleted = OrganizationDeleted(
         organization_id=organization.id,
         name=organization.name,

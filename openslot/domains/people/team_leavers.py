@@ -2,39 +2,46 @@
 
 from uuid import UUID
 
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import Organization, User
+from openslot.domains.accounts.operations import get_user
 from openslot.domains.bookings import handovers
 from openslot.domains.bookings.models import LEFT, UNAVAILABLE
-from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.models import EventType
-from openslot.domains.people import store as people_store
+from openslot.domains.event_types.operations import get_any_event_type, set_event_type_active
 from openslot.domains.people.models import LeaverCounts
+from openslot.domains.people.store import count_released_of_team
 from openslot.domains.teams import hosting, store
-from openslot.domains.teams import operations as teams
 from openslot.domains.teams.models import Team
+from openslot.domains.teams.operations import (
+    delete_emptied_team,
+    get_team,
+    get_team_member,
+    list_teams,
+    lock_team_for_change,
+    remove_team_member,
+)
 from openslot.platform.core.work import Work, recorded_together
 
 
 @recorded_together
 async def leave_team(work: Work, team: Team, user: User) -> list[UUID]:
     """Remove somebody from a team: their upcoming bookings go to others or are cancelled and named."""
-    await teams.lock_for_change(work, team, [user.id])
-    await teams.get_member(work, team, user.id)
+    await lock_team_for_change(work, team, [user.id])
+    await get_team_member(work, team, user.id)
     reason = LEFT.fill(host=user.name, organization=team.name)
     released = await handovers.leave_teams(work, user, [team.id], reason=reason)
-    await teams.remove_member(work, team, user.id)
+    await remove_team_member(work, team, user.id)
     return list(released.cancelled)
 
 
 async def count_of_leaver(work: Work, team: Team, user_id: UUID) -> LeaverCounts:
     """Count what would be cancelled or declined if somebody left a team, and what others would take over."""
-    return await people_store.count_released_of_team(work.db, team.id, user_id=user_id, now=work.now)
+    return await count_released_of_team(work.db, team.id, user_id=user_id, now=work.now)
 
 
 async def count_upcoming(work: Work, team: Team) -> tuple[int, int]:
     """Count the bookings that would be cancelled if a team was deleted, and the requests that would be declined."""
-    found = await people_store.count_released_of_team(work.db, team.id, now=work.now)
+    found = await count_released_of_team(work.db, team.id, now=work.now)
     return found.cancelled + found.handed_over, found.declined + found.requests_handed_over
 
 
@@ -51,14 +58,14 @@ async def leave_organization(work: Work, organization: Organization, user: User)
     """
     cancelled = await _release(work, organization, user)
     for team in await store.list_teams_of_member(work.db, organization.id, user.id):
-        await teams.remove_member(work, team, user.id)
+        await remove_team_member(work, team, user.id)
     return cancelled
 
 
 async def _release(work: Work, organization: Organization, user: User) -> list[UUID]:
     await hand_over(work, organization.id, user)
     reason = LEFT.fill(host=user.name, organization=organization.name)
-    every = [each.team.id for each in await teams.list_teams(work, organization)]
+    every = [each.team.id for each in await list_teams(work, organization)]
     released = await handovers.leave_teams(work, user, every, reason=reason)
     return list(released.cancelled)
 
@@ -75,13 +82,13 @@ async def hand_over(work: Work, organization_id: UUID, user: User) -> None:
     If there is nobody, they are archived.
     """
     for event_type_id, team_id in await store.list_owned(work.db, organization_id, user.id):
-        event_type = await event_types.get_any_event_type(work, event_type_id)
+        event_type = await get_any_event_type(work, event_type_id)
         successor = await store.find_successor(work.db, team_id, leaver_id=user.id)
         if successor is None:
-            await event_types.set_active(work, event_type, active=False)
+            await set_event_type_active(work, event_type, active=False)
             continue
-        team = await teams.get_team(work, organization_id, team_id)
-        await take_over(work, team, event_type, await accounts.get_user(work, successor))
+        team = await get_team(work, organization_id, team_id)
+        await take_over(work, team, event_type, await get_user(work, successor))
 
 
 @recorded_together
@@ -100,11 +107,11 @@ async def take_over(work: Work, team: Team, event_type: EventType, owner: User) 
 @recorded_together
 async def delete_team(work: Work, team: Team) -> list[UUID]:
     """Delete a team: upcoming bookings of its event types are cancelled and named, and these are archived."""
-    await teams.lock_for_change(work, team)
+    await lock_team_for_change(work, team)
     cancelled = []
     for event_type in await hosting.list_team_event_types(work, team):
         reason = UNAVAILABLE.fill(host=team.name)
         cancelled += await handovers.cancel_of_event_type(work, event_type.id, reason=reason)
-        await event_types.set_active(work, event_type, active=False)
-    await teams.delete_team(work, team)
+        await set_event_type_active(work, event_type, active=False)
+    await delete_emptied_team(work, team)
     return cancelled

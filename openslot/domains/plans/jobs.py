@@ -14,8 +14,8 @@ from openslot.domains.plans.operations import (
     CANCEL_SECOND,
     SecondSubscription,
     end,
-    find_mode,
-    find_prices,
+    find_plan_mode,
+    find_plan_prices,
     opened,
     read_anew,
 )
@@ -42,7 +42,7 @@ log = structlog.get_logger()
 
 async def read_plans(work: Work) -> str:
     """Read what has happened to subscriptions, those that are due, and the prices; end those of nobody."""
-    if find_mode(work.runtime.settings) is None:
+    if find_plan_mode(work.runtime.settings) is None:
         return "plans are not sold"
     steps = (read_events, read_due, end_orphans, read_prices)
     async with opened(work.runtime) as billing:
@@ -98,7 +98,7 @@ async def end_orphans(runtime: Runtime, billing: Billing) -> int:
 async def read_prices(runtime: Runtime, billing: Billing) -> int:
     """Read the prices now and then, so that no page has to wait for the provider."""
     known, now = await store.list_prices(runtime.pool), runtime.clock()
-    for price_id in find_prices(runtime.settings).by_plan.values():
+    for price_id in find_plan_prices(runtime.settings).by_plan.values():
         if price_id in known and known[price_id].read_at > now - PRICES_LAST:
             continue
         price = await billing.get_price(price_id)
@@ -116,7 +116,7 @@ async def read_prices(runtime: Runtime, billing: Billing) -> int:
 
 async def cancel_orphans(work: Work, _: Effect) -> Outcome:
     """Cancel at once what the periodic job would cancel within a minute; an account's deletion waits for it."""
-    if find_mode(work.runtime.settings) is None:
+    if find_plan_mode(work.runtime.settings) is None:
         return Skipped(NOT_SOLD)
     try:
         async with opened(work.runtime) as billing:
@@ -129,7 +129,7 @@ async def cancel_orphans(work: Work, _: Effect) -> Outcome:
 async def cancel_second(work: Work, effect: Effect) -> Outcome:
     """Cancel a second subscription; what is left of its period lowers the bills of the first."""
     second = effect.plan(SecondSubscription)
-    if find_mode(work.runtime.settings) is None:
+    if find_plan_mode(work.runtime.settings) is None:
         return Skipped(NOT_SOLD)
     try:
         async with opened(work.runtime) as billing:

@@ -8,13 +8,17 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.domains.accounts import operations as accounts
-from openslot.domains.accounts import store as accounts_store
 from openslot.domains.accounts.members.store import list_administrators
 from openslot.domains.accounts.models import Organization, User
-from openslot.domains.accounts.organizations import operations as organizations
-from openslot.domains.accounts.organizations import store as organization_store
+from openslot.domains.accounts.operations import clear_decided_plan, follow_user_subscription, get_user
+from openslot.domains.accounts.organizations.operations import (
+    clear_decided_organization_plan,
+    follow_organization_subscription,
+    get_organization_by_id,
+)
+from openslot.domains.accounts.organizations.store import is_organization_plan_decided
 from openslot.domains.accounts.plans import Plan
+from openslot.domains.accounts.store import is_user_plan_decided
 from openslot.domains.payments.errors import AlreadySubscribed, BillingUnavailable, PlanNotSold, PlanSetByAdministrator
 from openslot.domains.payments.models import Mode, PaymentStep
 from openslot.domains.payments.ports import CheckoutFault, CheckoutRefused
@@ -69,26 +73,26 @@ class SecondSubscription(Struct, frozen=True, kw_only=True):
     """The user who is notified; None if it is about the subscription itself."""
 
 
-def find_prices(settings: Settings) -> PlanPrices:
+def find_plan_prices(settings: Settings) -> PlanPrices:
     given = {Plan.PRO: settings.stripe_price_pro, Plan.BUSINESS: settings.stripe_price_business}
     by_plan = {plan: price_id for plan, price_id in given.items() if price_id is not None}
     return PlanPrices(by_plan=by_plan, grace=timedelta(days=settings.plan_grace_days))
 
 
-def find_mode(settings: Settings) -> Mode | None:
+def find_plan_mode(settings: Settings) -> Mode | None:
     """Tell whether the operator's key moves money; None if plans are not sold."""
     if settings.stripe_key is None:
         return None
     return Mode.TEST if settings.stripe_key[2:].startswith("_test_") else Mode.LIVE
 
 
-async def find(work: Work, owner_id: UUID) -> Subscriber | None:
+async def find_subscriber(work: Work, owner_id: UUID) -> Subscriber | None:
     """Find what a user or an organization has with the operator's present key."""
-    mode = find_mode(work.runtime.settings)
+    mode = find_plan_mode(work.runtime.settings)
     return await store.find_of_owner(work.db, owner_id, mode) if mode else None
 
 
-async def list_prices(work: Work) -> dict[str, StoredPrice]:
+async def list_plan_prices(work: Work) -> dict[str, StoredPrice]:
     """List the prices that were read, by their ids."""
     return await store.list_prices(work.db)
 
@@ -105,9 +109,9 @@ async def opened(runtime: Runtime) -> AsyncIterator[Billing]:
         await billing.close()
 
 
-async def subscribe(runtime: Runtime, owner: PlanOwner, plan: Plan) -> str:
+async def subscribe_to_plan(runtime: Runtime, owner: PlanOwner, plan: Plan) -> str:
     """Open a checkout, or the one that is open already, and return its address."""
-    price_id = find_prices(runtime.settings).by_plan.get(plan)
+    price_id = find_plan_prices(runtime.settings).by_plan.get(plan)
     if price_id is None:
         raise PlanNotSold
     try:
@@ -126,9 +130,9 @@ async def subscribe(runtime: Runtime, owner: PlanOwner, plan: Plan) -> str:
         raise BillingUnavailable from fault
 
 
-async def open_portal(runtime: Runtime, owner: PlanOwner) -> str:
+async def open_plan_portal(runtime: Runtime, owner: PlanOwner) -> str:
     """Return the address of the provider's page where a plan is changed, paid and cancelled."""
-    found = await find(runtime.work(SYSTEM), owner.id)
+    found = await find_subscriber(runtime.work(SYSTEM), owner.id)
     if found is None or found.customer_id is None:
         raise PlanNotSold
     return_url = f"{runtime.settings.public_url}{owner.path}/return"
@@ -148,7 +152,7 @@ async def read_anew(runtime: Runtime, billing: Billing, subscriber_id: UUID) -> 
         if stored is None:
             return
         checkout = await billing.get_checkout(stored.session_id) if stored.session_id else None
-        prices = find_prices(runtime.settings)
+        prices = find_plan_prices(runtime.settings)
         found = await _list_subscriptions(billing, stored, checkout, prices)
         async with runtime.transaction(SYSTEM) as work:
             decision = rules.decide(stored, found, checkout, prices, now=work.now)
@@ -156,9 +160,9 @@ async def read_anew(runtime: Runtime, billing: Billing, subscriber_id: UUID) -> 
                 return
 
 
-async def read_owner(runtime: Runtime, owner_id: UUID) -> bool:
+async def read_subscription_of(runtime: Runtime, owner_id: UUID) -> bool:
     """Read the subscription of an owner who comes back from the provider; False if it does not answer."""
-    found = await find(runtime.work(SYSTEM), owner_id)
+    found = await find_subscriber(runtime.work(SYSTEM), owner_id)
     if found is None:
         return True
     try:
@@ -171,20 +175,20 @@ async def read_owner(runtime: Runtime, owner_id: UUID) -> bool:
 
 async def clear_user_plan(work: Work, user: User) -> User:
     """Let a user's plan follow the subscription again, or be the free one."""
-    await accounts.clear_plan(work, user)
-    found = await find(work, user.id)
+    await clear_decided_plan(work, user)
+    found = await find_subscriber(work, user.id)
     if found is not None:
         await _apply(work, found)
-    return await accounts.get_user(work, user.id)
+    return await get_user(work, user.id)
 
 
 async def clear_organization_plan(work: Work, organization: Organization) -> Organization:
     """Let an organization's plan follow the subscription again, or be the free one."""
-    await organizations.clear_organization_plan(work, organization)
-    found = await find(work, organization.id)
+    await clear_decided_organization_plan(work, organization)
+    found = await find_subscriber(work, organization.id)
     if found is not None:
         await _apply(work, found)
-    return await organizations.get_organization_by_id(work, organization.id)
+    return await get_organization_by_id(work, organization.id)
 
 
 async def end(runtime: Runtime, billing: Billing, subscriber: Subscriber) -> None:
@@ -193,7 +197,7 @@ async def end(runtime: Runtime, billing: Billing, subscriber: Subscriber) -> Non
     if subscriber.session_id is not None:
         step = PaymentStep(subscriber.id, "expire-plan", subscriber.attempt)
         checkout = await billing.expire_checkout(subscriber.session_id, step)
-    for each in await _list_subscriptions(billing, subscriber, checkout, find_prices(runtime.settings)):
+    for each in await _list_subscriptions(billing, subscriber, checkout, find_plan_prices(runtime.settings)):
         if not each.status.is_over:
             await billing.cancel_subscription(each.id)
     if subscriber.user_id is None and subscriber.organization_id is None:
@@ -202,18 +206,18 @@ async def end(runtime: Runtime, billing: Billing, subscriber: Subscriber) -> Non
         await read_anew(runtime, billing, subscriber.id)
 
 
-async def is_decided(work: Work, owner: PlanOwner) -> bool:
+async def is_plan_decided(work: Work, owner: PlanOwner) -> bool:
     """Tell whether an administrator of the service has decided the plan."""
     if owner.organization_id is None:
-        return await accounts_store.is_plan_decided(work.db, owner.user.id)
-    return await organization_store.is_plan_decided(work.db, owner.organization_id)
+        return await is_user_plan_decided(work.db, owner.user.id)
+    return await is_organization_plan_decided(work.db, owner.organization_id)
 
 
 async def _begin(runtime: Runtime, billing: Billing, owner: PlanOwner, plan: Plan) -> Subscriber:
     """Return a subscriber with an open checkout for this plan, or one for whom a new checkout may be opened."""
     for _ in range(3):
         async with runtime.transaction(SYSTEM) as work:
-            if await is_decided(work, owner):
+            if await is_plan_decided(work, owner):
                 raise PlanSetByAdministrator
             user_id = None if owner.organization_id else owner.user.id
             stored = await store.lock_of_owner(
@@ -315,9 +319,9 @@ async def _apply(work: Work, subscriber: Subscriber) -> None:
         return
     plan, until = rules.find_grant(subscriber)
     if subscriber.organization_id is not None:
-        await organizations.follow_subscription(work, subscriber.organization_id, plan, until=until)
+        await follow_organization_subscription(work, subscriber.organization_id, plan, until=until)
     elif subscriber.user_id is not None:
-        await accounts.follow_subscription(work, await accounts.get_user(work, subscriber.user_id), plan, until=until)
+        await follow_user_subscription(work, await get_user(work, subscriber.user_id), plan, until=until)
 
 
 async def _plan_cancelling(work: Work, subscriber: Subscriber, second: Subscription) -> None:

@@ -10,8 +10,8 @@ from openslot.domains.accounts.plans import Plan
 from openslot.domains.payments.models import CheckoutStatus
 from openslot.domains.plans.models import PlanCheckout, PlanPrices, Subscriber, Subscription, SubscriptionStatus
 
-PAID = frozenset({SubscriptionStatus.ACTIVE, SubscriptionStatus.TRIALING})
-ON = PAID | {SubscriptionStatus.PAST_DUE}
+PAID_STATUSES = frozenset({SubscriptionStatus.ACTIVE, SubscriptionStatus.TRIALING})
+ON = PAID_STATUSES | {SubscriptionStatus.PAST_DUE}
 # A period that was paid is over before the provider has billed the next one.
 RENEWAL_TAKES = timedelta(hours=1)
 READ_AT_LEAST_EVERY = timedelta(days=1)
@@ -63,7 +63,7 @@ def choose(stored: Subscriber, found: Sequence[Subscription]) -> Subscription | 
     return min(
         found,
         key=lambda each: (
-            each.status not in PAID,
+            each.status not in PAID_STATUSES,
             each.status not in ON,
             each.status.is_over,
             each.id != stored.subscription_id,
@@ -98,7 +98,7 @@ def _note_subscription(
 ) -> Subscriber:
     is_same = stored.subscription_id == subscription.id
     same = stored if is_same else replace(stored, plan=None, paid_until=None, grace_until=None)
-    is_paid = subscription.status in PAID
+    is_paid = subscription.status in PAID_STATUSES
     grace_until = None
     if subscription.status is SubscriptionStatus.PAST_DUE:
         grace_until = same.grace_until or begin_grace(same, subscription, now=now) + prices.grace
@@ -121,7 +121,7 @@ def _plan_reading(subscriber: Subscriber, *, now: datetime) -> Subscriber:
     """Say when to read again although nobody tells: what is told can be lost."""
     due = [subscriber.session_expires_at + timedelta(minutes=1)] if subscriber.session_expires_at else []
     if subscriber.is_subscribed:
-        paid_until = subscriber.paid_until if subscriber.status in PAID else None
+        paid_until = subscriber.paid_until if subscriber.status in PAID_STATUSES else None
         due.append(now + (READ_AT_LEAST_EVERY if paid_until else READ_UNPAID_EVERY))
         due += [each + timedelta(minutes=1) for each in (paid_until, subscriber.ends_at) if each and each > now]
     soonest = min(due, default=None)

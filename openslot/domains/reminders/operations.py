@@ -33,7 +33,7 @@ async def find_own_reminders(work: Work, host_id: UUID, event_type_id: UUID | No
     return found.get(True), found.get(False, rules.DEFAULT_REMINDERS)
 
 
-async def set_entries(
+async def set_reminder_entries(
     work: Work, host: User, event_type: EventType | None, entries: Iterable[ReminderEntry] | None
 ) -> Entries:
     """Choose what people are written; None returns to the next broader setting."""
@@ -56,17 +56,17 @@ async def set_reminders(
 ) -> Entries:
     """Choose when and how people are reminded; None returns to the next broader setting, or keeps the channels."""
     if minutes is None:
-        return await set_entries(work, host, event_type, None)
+        return await set_reminder_entries(work, host, event_type, None)
     kept = await _lock_reminders(work, host, event_type)
     if channels is None:
         known = {each.channel for each in kept if each.is_reminder}
         by = tuple(known) or (rules.DEFAULT_REMINDERS[0].channel,)
     else:
         by = rules.check_channels(channels)
-    return await set_entries(work, host, event_type, rules.with_times(kept, minutes, by))
+    return await set_reminder_entries(work, host, event_type, rules.with_times(kept, minutes, by))
 
 
-async def save_entry(
+async def save_reminder_entry(
     work: Work, host: User, event_type: EventType | None, name: str | None, entry: ReminderEntry
 ) -> Entries:
     """Change one entry, or add one if it has no name yet."""
@@ -74,15 +74,15 @@ async def save_entry(
     others = [each for each in kept if each.name != name]
     if name is not None and len(others) == len(kept):
         raise ReminderNotFound
-    return await set_entries(work, host, event_type, [*others, entry])
+    return await set_reminder_entries(work, host, event_type, [*others, entry])
 
 
-async def delete_entry(work: Work, host: User, event_type: EventType | None, name: str) -> Entries:
+async def delete_reminder_entry(work: Work, host: User, event_type: EventType | None, name: str) -> Entries:
     kept = await _lock_reminders(work, host, event_type)
     others = [each for each in kept if each.name != name]
     if len(others) == len(kept):
         raise ReminderNotFound
-    return await set_entries(work, host, event_type, others)
+    return await set_reminder_entries(work, host, event_type, others)
 
 
 async def _lock_reminders(work: Work, host: User, event_type: EventType | None) -> Entries:
@@ -91,7 +91,7 @@ async def _lock_reminders(work: Work, host: User, event_type: EventType | None) 
     return await get_reminders(work, host.id, event_type_id)
 
 
-def get_entry(entries: Entries, name: str) -> ReminderEntry:
+def get_reminder_entry(entries: Entries, name: str) -> ReminderEntry:
     found = next((each for each in entries if each.name == name), None)
     if found is None:
         raise ReminderNotFound

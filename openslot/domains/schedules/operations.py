@@ -53,7 +53,7 @@ async def list_schedules(work: Work, owner: User) -> list[Schedule]:
     return await store.list_schedules(work.db, owner.id)
 
 
-async def list_overviews(work: Work, owner: User) -> list[ScheduleOverview]:
+async def list_schedule_overviews(work: Work, owner: User) -> list[ScheduleOverview]:
     return await store.list_overviews(work.db, owner.id)
 
 
@@ -69,7 +69,7 @@ async def duplicate_schedule(work: Work, owner: User, schedule_id: UUID, *, name
     return await change_schedule(work, replace(made, overrides=source.overrides, holidays=source.holidays))
 
 
-async def make_default(work: Work, owner: User, schedule_id: UUID) -> None:
+async def make_schedule_default(work: Work, owner: User, schedule_id: UUID) -> None:
     if not await store.set_default(work.db, owner.id, schedule_id, now=work.now):
         raise errors.ScheduleNotFound
 
@@ -121,21 +121,25 @@ def check_schedule(schedule: Schedule) -> Schedule:
 MAX_DAYS = 366
 
 
-async def change_hours(work: Work, owner: User, schedule_id: UUID, hours: WeeklyHours, *, version: str) -> Schedule:
+async def change_schedule_hours(
+    work: Work, owner: User, schedule_id: UUID, hours: WeeklyHours, *, version: str
+) -> Schedule:
     """Save the weekly hours, unless they are not those whose version was read."""
     schedule = await _lock(work, owner, schedule_id)
     _check_version(schedule.weekly_hours, version)
     return await _save(work, replace(schedule, weekly_hours=hours))
 
 
-async def change_details(work: Work, owner: User, schedule_id: UUID, *, name: str, zone: str, version: str) -> Schedule:
+async def change_schedule_details(
+    work: Work, owner: User, schedule_id: UUID, *, name: str, zone: str, version: str
+) -> Schedule:
     """Save the name and the time zone, unless they are not those whose version was read."""
     schedule = await _lock(work, owner, schedule_id)
     _check_version((schedule.name, schedule.zone), version)
     return await _save(work, replace(schedule, name=name, zone=zone))
 
 
-async def change_holidays(
+async def change_schedule_holidays(
     work: Work, owner: User, schedule_id: UUID, holidays: HolidayCalendar | None, *, version: str
 ) -> Schedule:
     """Save whose public holidays are free, unless they are not those whose version was read."""
@@ -144,7 +148,7 @@ async def change_holidays(
     return await _save(work, replace(schedule, holidays=holidays))
 
 
-async def add_overrides(
+async def add_schedule_overrides(
     work: Work, owner: User, schedule_id: UUID, *, first: date, last: date, hours: Hours
 ) -> Schedule:
     """Give some dates hours of their own; none of them may have any."""
@@ -159,7 +163,7 @@ async def add_overrides(
     return await _save(work, replace(schedule, overrides=tuple(sorted(added, key=lambda each: each.on))))
 
 
-async def change_override(
+async def change_schedule_override(
     work: Work, owner: User, schedule_id: UUID, override: DateOverride, *, version: str
 ) -> Schedule:
     """Save the hours of one date, unless they are not those whose version was read."""
@@ -170,7 +174,7 @@ async def change_override(
     return await _save(work, replace(schedule, overrides=kept))
 
 
-async def remove_override(work: Work, owner: User, schedule_id: UUID, on: date) -> Schedule:
+async def remove_schedule_override(work: Work, owner: User, schedule_id: UUID, on: date) -> Schedule:
     """Let a date have the hours of its weekday again."""
     schedule = await _lock(work, owner, schedule_id)
     if find_override(schedule, on) is None:

@@ -5,14 +5,20 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.members.store import find_role
 from openslot.domains.accounts.models import User
-from openslot.domains.event_types import operations as event_types
+from openslot.domains.accounts.operations import find_user_by_email
 from openslot.domains.event_types.errors import EventTypeNotFound
 from openslot.domains.event_types.models import EventType, Limits
+from openslot.domains.event_types.operations import (
+    add_event_type,
+    change_event_type,
+    change_event_type_owner,
+    get_any_event_type,
+    list_event_types_of_team,
+)
 from openslot.domains.event_types.rules import find_event_type_faults
-from openslot.domains.schedules import operations as schedules
+from openslot.domains.schedules.operations import list_schedules
 from openslot.domains.teams import errors, store
 from openslot.domains.teams.events import EventTypeTakenOver
 from openslot.domains.teams.models import GroupMember, GroupWanted, HostGroup, Team, TeamRules
@@ -26,7 +32,7 @@ NOT_ACTIVE = Text("must be an active member of the organization")
 
 async def get_owner(work: Work, team: Team, email: str) -> User:
     """Find the active member who is to own an event type; of anybody else nothing is told, not even an account."""
-    owner = await accounts.find_user_by_email(work, email)
+    owner = await find_user_by_email(work, email)
     if owner is None:
         raise Invalid(details={"owner": NOT_ACTIVE})
     await _check_owner(work, team, owner)
@@ -39,8 +45,8 @@ async def add_team_event_type(
     """Add an event type that members of a team host; its owner is an active member of the organization."""
     await _check_owner(work, team, owner)
     await _check(work, team, groups, rules)
-    schedule, *_ = await schedules.list_schedules(work, owner)
-    made = await event_types.add_event_type(work, schedule, replace(wanted, team_id=team.id))
+    schedule, *_ = await list_schedules(work, owner)
+    made = await add_event_type(work, schedule, replace(wanted, team_id=team.id))
     await store.insert_rules(work.db, replace(rules, event_type_id=made.id))
     for position, group in enumerate(groups):
         await store.insert_group(work.db, made.id, position, group)
@@ -49,7 +55,7 @@ async def add_team_event_type(
 
 async def get_team_event_type(work: Work, team: Team, event_type_id: UUID) -> EventType:
     try:
-        found = await event_types.get_any_event_type(work, event_type_id)
+        found = await get_any_event_type(work, event_type_id)
     except EventTypeNotFound:
         raise errors.TeamEventTypeNotFound from None
     if found.team_id != team.id:
@@ -59,7 +65,7 @@ async def get_team_event_type(work: Work, team: Team, event_type_id: UUID) -> Ev
 
 async def list_team_event_types(work: Work, team: Team) -> list[EventType]:
     """List the event types of a team by slug."""
-    return await event_types.list_of_team(work, team.id)
+    return await list_event_types_of_team(work, team.id)
 
 
 async def list_public(work: Work, team: Team) -> list[EventType]:
@@ -118,7 +124,7 @@ async def change_hosting(
     if rules is not None:
         await store.update_rules(work.db, replace(rules, event_type_id=event_type_id))
     if changed.limits != event_type.limits:
-        await event_types.change_event_type(work, changed)
+        await change_event_type(work, changed)
 
 
 async def _save_groups(work: Work, event_type_id: UUID, groups: Sequence[GroupWanted]) -> None:
@@ -141,8 +147,8 @@ async def _save_groups(work: Work, event_type_id: UUID, groups: Sequence[GroupWa
 async def take_over(work: Work, team: Team, event_type: EventType, owner: User) -> EventType:
     """Make an active member the owner of an event type; its bookings follow by `people.take_over`."""
     await _check_owner(work, team, owner)
-    schedule, *_ = await schedules.list_schedules(work, owner)
-    taken = await event_types.change_owner(work, event_type, schedule)
+    schedule, *_ = await list_schedules(work, owner)
+    taken = await change_event_type_owner(work, event_type, schedule)
     await work.record(EventTypeTakenOver(event_type_id=taken.id, team_id=team.id, owner_id=owner.id))
     return taken
 

@@ -15,7 +15,7 @@ from openslot.domains.accounts.organizations.store import lock_organization
 from openslot.domains.event_types.rules import suggest_slug
 from openslot.domains.teams import errors, store
 from openslot.domains.teams.events import TeamMemberAdded, TeamMemberRemoved
-from openslot.domains.teams.ledger import operations as ledger
+from openslot.domains.teams.ledger.operations import leave_groups
 from openslot.domains.teams.models import Attributes, ListedTeam, ListedTeamMember, Team, TeamMember
 from openslot.domains.teams.rules import RESERVED, check_member, check_team
 from openslot.platform.core.errors import Invalid, require
@@ -36,7 +36,7 @@ class TeamManagement(Struct, frozen=True, kw_only=True):
     """Whether they decide about the organization as well; otherwise they manage this team."""
 
 
-async def begin_management(
+async def begin_team_management(
     work: Work, organization_id: UUID, team_id: UUID, user_id: UUID, *, event_type_id: UUID | None = None
 ) -> TeamManagement:
     """Wait for other changes of an organization, then read a team; users who may not change it find nothing.
@@ -124,7 +124,7 @@ async def resume_team(work: Work, organization: Organization, *, name: str, exte
     return held
 
 
-async def delete_team(work: Work, team: Team) -> None:
+async def delete_emptied_team(work: Work, team: Team) -> None:
     """Delete a team whose event types are no longer offered: they stay with their owners."""
     if not await store.delete_team(work.db, team.id):
         raise errors.TeamNotFound
@@ -157,7 +157,7 @@ async def list_teams_of_user(work: Work, user_id: UUID) -> list[Team]:
     return await store.list_teams_of_user(work.db, user_id)
 
 
-async def add_member(
+async def add_team_member(
     work: Work,
     team: Team,
     user_id: UUID,
@@ -169,7 +169,7 @@ async def add_member(
 ) -> TeamMember:
     """Add a member of the organization to a team."""
     check_member(weight=weight, priority=priority, attributes=attributes or {})
-    await lock_for_change(work, team, [user_id])
+    await lock_team_for_change(work, team, [user_id])
     if not await store.list_organization_members(work.db, team.organization_id, [user_id]):
         raise Invalid(details={"email": NOT_IN_ORGANIZATION})
     member = TeamMember(
@@ -186,7 +186,7 @@ async def add_member(
     return member
 
 
-async def add_members(work: Work, team: Team, user_ids: Iterable[UUID]) -> None:
+async def add_team_members(work: Work, team: Team, user_ids: Iterable[UUID]) -> None:
     """Add members of the organization to a team; who is in it already stays as they are."""
     current = await store.list_member_ids(work.db, team.id)
     new = [user_id for user_id in dict.fromkeys(user_ids) if user_id not in current]
@@ -196,7 +196,7 @@ async def add_members(work: Work, team: Team, user_ids: Iterable[UUID]) -> None:
         await store.touch_team(work.db, team.id, now=work.now)
 
 
-async def change_member(work: Work, member: TeamMember) -> None:
+async def change_team_member(work: Work, member: TeamMember) -> None:
     """Save the weight, priority and attributes of a member, and whether they manage the team."""
     check_member(weight=member.weight, priority=member.priority, attributes=member.attributes)
     await store.lock_event_types(work.db, member.team_id)
@@ -205,32 +205,32 @@ async def change_member(work: Work, member: TeamMember) -> None:
     await store.touch_team(work.db, member.team_id, now=work.now)
 
 
-async def remove_member(work: Work, team: Team, user_id: UUID) -> None:
+async def remove_team_member(work: Work, team: Team, user_id: UUID) -> None:
     """End somebody's place in a team; `people.leave_team` settles their bookings before."""
     if not await store.delete_member(work.db, team.id, user_id):
         raise errors.TeamMemberNotFound
     await store.unlist_member(work.db, team.id, user_id)
-    await ledger.leave(work, team.id, user_id)
+    await leave_groups(work, team.id, user_id)
     await store.touch_team(work.db, team.id, now=work.now)
     await work.record(TeamMemberRemoved(team_id=team.id, organization_id=team.organization_id, user_id=user_id))
 
 
-async def get_member(work: Work, team: Team, user_id: UUID) -> TeamMember:
+async def get_team_member(work: Work, team: Team, user_id: UUID) -> TeamMember:
     return require(await store.find_member(work.db, team.id, user_id), errors.TeamMemberNotFound)
 
 
-async def is_manager(work: Work, team: Team, user_id: UUID) -> bool:
+async def is_team_manager(work: Work, team: Team, user_id: UUID) -> bool:
     return await store.is_manager(work.db, team.id, user_id)
 
 
-async def list_members(work: Work, team: Team) -> list[ListedTeamMember]:
+async def list_team_members(work: Work, team: Team) -> list[ListedTeamMember]:
     """List the members of a team by name."""
     return await store.list_members(work.db, team.id)
 
 
-async def find_members(work: Work, team: Team, emails: Iterable[str]) -> dict[str, ListedTeamMember]:
+async def find_team_members(work: Work, team: Team, emails: Iterable[str]) -> dict[str, ListedTeamMember]:
     """Find members of a team by their addresses, as these were typed; others are left out."""
-    return await find_each(work.db, emails, {each.email: each for each in await list_members(work, team)})
+    return await find_each(work.db, emails, {each.email: each for each in await list_team_members(work, team)})
 
 
 async def lock_hosts(work: Work, user_ids: Sequence[UUID]) -> None:
@@ -238,7 +238,7 @@ async def lock_hosts(work: Work, user_ids: Sequence[UUID]) -> None:
     await store.lock_hosts(work.db, user_ids)
 
 
-async def lock_for_change(work: Work, team: Team, user_ids: Sequence[UUID] = ()) -> None:
+async def lock_team_for_change(work: Work, team: Team, user_ids: Sequence[UUID] = ()) -> None:
     """Wait for the locks of a team's event types, then of its members and of others, in the order of all writers."""
     await store.lock_event_types(work.db, team.id)
     await store.lock_teammates(work.db, team.id, user_ids)

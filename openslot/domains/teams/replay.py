@@ -9,8 +9,16 @@ from msgspec import Struct
 
 from openslot.domains.accounts.models import User
 from openslot.domains.teams.choice import choose_again, simulate
-from openslot.domains.teams.ledger import store as ledger_store
-from openslot.domains.teams.ledger.store import LedgerEntry, StoredCredit
+from openslot.domains.teams.ledger.store import (
+    LedgerEntry,
+    StoredCredit,
+    count_bookings_had,
+    list_choices,
+    list_choices_made,
+    list_credits,
+    list_entries,
+    list_member_shares,
+)
 from openslot.domains.teams.models import LastChoice, MemberShare, StoredChoice
 from openslot.platform.core.work import Work
 
@@ -44,11 +52,11 @@ class Simulated(Struct, frozen=True, kw_only=True):
     would_have_had: int
 
 
-async def replay(work: Work, team_id: UUID) -> LedgerReplay:
+async def replay_choices(work: Work, team_id: UUID) -> LedgerReplay:
     """Make every choice of a team's event types again, from what was stored with it, and sum up every credit."""
-    choices = await ledger_store.list_choices(work.db, team_id)
-    entries = await ledger_store.list_entries(work.db, team_id)
-    credits_ = await ledger_store.list_credits(work.db, team_id)
+    choices = await list_choices(work.db, team_id)
+    entries = await list_entries(work.db, team_id)
+    credits_ = await list_credits(work.db, team_id)
     named = sum(each.asked.is_named for each in choices)
     return LedgerReplay(
         choices=len(choices) - named,
@@ -60,30 +68,30 @@ async def replay(work: Work, team_id: UUID) -> LedgerReplay:
 
 async def list_shares(work: Work, event_type_id: UUID) -> list[MemberShare]:
     """List who can host an event type at this moment, with their credit and how many of its bookings they had."""
-    return await ledger_store.list_shares(work.db, event_type_id)
+    return await list_member_shares(work.db, event_type_id)
 
 
 async def list_last_choices(work: Work, event_type_id: UUID, reader: User, *, limit: int) -> list[LastChoice]:
     """List the last choices of hosts for an event type, the newest first."""
-    return await ledger_store.list_last_choices(work.db, event_type_id, reader_id=reader.id, now=work.now, limit=limit)
+    return await list_choices_made(work.db, event_type_id, reader_id=reader.id, now=work.now, limit=limit)
 
 
-async def count_had(work: Work, team_id: UUID) -> Mapping[tuple[UUID, UUID], int]:
+async def count_had_bookings(work: Work, team_id: UUID) -> Mapping[tuple[UUID, UUID], int]:
     """Count the bookings of each member of each group of a team that count."""
-    return await ledger_store.count_had(work.db, team_id)
+    return await count_bookings_had(work.db, team_id)
 
 
-async def list_last(work: Work, team_id: UUID, *, limit: int) -> list[LedgerEntry]:
+async def list_last_entries(work: Work, team_id: UUID, *, limit: int) -> list[LedgerEntry]:
     """List the last changes of credits of a team, newest first."""
-    return await ledger_store.list_entries(work.db, team_id, newest=limit)
+    return await list_entries(work.db, team_id, newest=limit)
 
 
-async def simulate_team(
+async def simulate_weights(
     work: Work, team_id: UUID, *, weights: Mapping[UUID, int], since: datetime
 ) -> dict[UUID, Simulated]:
     """Return for each member of a team's groups how many bookings they would have had with other weights."""
     groups: dict[UUID, list[StoredChoice]] = {}
-    for choice in await ledger_store.list_choices(work.db, team_id, since=since):
+    for choice in await list_choices(work.db, team_id, since=since):
         if not choice.asked.is_named and not choice.asked.instead_of:
             groups.setdefault(choice.group_id, []).append(choice)
     had, would = Counter[UUID](), Counter[UUID]()

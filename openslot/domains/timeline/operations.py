@@ -19,7 +19,7 @@ async def list_timeline(work: Work, host: User, booking_id: UUID) -> list[Timeli
     return [effect for effect in await store.list_of_booking(work.db, booking_id, host.id) if effect.is_shown]
 
 
-async def count_failed(work: Work, host: User, booking_ids: Sequence[UUID]) -> dict[UUID, int]:
+async def count_failed_effects(work: Work, host: User, booking_ids: Sequence[UUID]) -> dict[UUID, int]:
     """Count, by booking, the effects that have failed for good; bookings without one are left out."""
     return await store.count_failed(work.db, booking_ids, host.id) if booking_ids else {}
 

@@ -10,11 +10,11 @@ from openslot.domains.bookings.pending import HAND_OUT
 from openslot.domains.bookings.requests.store import WAITS_FOR
 from openslot.domains.calendars.event_store import WRITE
 from openslot.domains.conversations.models import MessageStatus
-from openslot.domains.crm import store as crm
+from openslot.domains.crm.store import WRITE_CRM
 from openslot.domains.mail.kinds.reminders import FOLLOW_UP, REMIND
 from openslot.domains.mail.models import MAILBOX, MailPot
 from openslot.domains.mail.reactions import SEND
-from openslot.domains.messaging.reminders import reactions as reminders
+from openslot.domains.messaging.reminders.reactions import FOLLOW_UP_BY_MESSAGE, REMIND_BY_MESSAGE
 from openslot.domains.timeline.models import (
     Attention,
     EffectKind,
@@ -32,12 +32,12 @@ KINDS = {
     SEND: EffectKind.MAIL,
     REMIND: EffectKind.REMINDER,
     FOLLOW_UP: EffectKind.MAIL_FOLLOW_UP,
-    reminders.REMIND: EffectKind.MESSAGE,
-    reminders.FOLLOW_UP: EffectKind.FOLLOW_UP,
+    REMIND_BY_MESSAGE: EffectKind.MESSAGE,
+    FOLLOW_UP_BY_MESSAGE: EffectKind.FOLLOW_UP,
     DELIVER: EffectKind.WEBHOOK,
     WRITE: EffectKind.CALENDAR,
     MAKE_LINK: EffectKind.CONFERENCE,
-    crm.WRITE: EffectKind.CRM,
+    WRITE_CRM: EffectKind.CRM,
     "payments.refund": EffectKind.REFUND,
     HAND_OUT: EffectKind.WAIT_LIST,
     "agents.tell_chat": EffectKind.TEAM_CHAT,
@@ -78,8 +78,8 @@ f.id, f.no, f.event_id, v.type as event_type, f.reaction, coalesce(f.target, f.p
 f.state, f.attempts, f.next_try_at, f.finished_at, f.last_error"""
 # Reminders belong to no event: their keys begin with the booking's id. In every collation, what follows it comes before
 # a letter.
-OF_MESSAGES = f"f.reaction in ('{reminders.REMIND}', '{reminders.FOLLOW_UP}')"
-PLANNED = f"f.reaction in ('{REMIND}', '{FOLLOW_UP}', '{reminders.REMIND}', '{reminders.FOLLOW_UP}')"
+OF_MESSAGES = f"f.reaction in ('{REMIND_BY_MESSAGE}', '{FOLLOW_UP_BY_MESSAGE}')"
+PLANNED = f"f.reaction in ('{REMIND}', '{FOLLOW_UP}', '{REMIND_BY_MESSAGE}', '{FOLLOW_UP_BY_MESSAGE}')"
 OF_KEY = """
 f.key >= {id}::text and f.key < {id}::text || 'z' and starts_with(f.key, {id}::text || ':')"""
 REMINDERS = f"{PLANNED} and f.state in ('queued', 'running', 'dead') and {OF_KEY}"

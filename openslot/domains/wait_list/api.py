@@ -15,5 +15,5 @@ async def list_wait_list(
     work: Work, user: User, *, event_type_id: UUID, page: PageNumber = 1, limit: Limit = 20
 ) -> Listing[ShownWaitListEntry]:
     """List who waits for a time of one of your event types, those who have waited longest first."""
-    _, listed, total = await operations.list_entries(work, user, event_type_id, page=page, limit=limit)
+    _, listed, total = await operations.list_wait_list(work, user, event_type_id, page=page, limit=limit)
     return Listing(data=[show_entry(each) for each in listed], pagination=paginate(page, limit, total))

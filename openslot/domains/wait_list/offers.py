@@ -6,9 +6,9 @@ from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
-from openslot.domains.availability import operations as availability
-from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.claims.operations import free_offered_slot, offer_slot
 from openslot.domains.availability.models import ByBooking, Code, Slots
+from openslot.domains.availability.operations import explain_start_time, list_open_slots
 from openslot.domains.bookings.pending import HAND_OUT
 from openslot.domains.event_types.errors import EventTypeNotFound
 from openslot.domains.event_types.rules import is_offered
@@ -94,7 +94,7 @@ def _asked(each: Waiting) -> tuple[object, ...]:
 async def _list_around(work: Work, each: Waiting) -> Slots:
     """List what is open around a day, read once for whoever waits for it, in all time zones."""
     day, one = each.entry.day, timedelta(days=1)
-    _, slots, _ = await availability.list_open(work, each.which, timezone="UTC", first=day - one, last=day + one)
+    _, slots, _ = await list_open_slots(work, each.which, timezone="UTC", first=day - one, last=day + one)
     return slots
 
 
@@ -103,7 +103,7 @@ async def _offer(work: Work, starts_at: datetime, each: Waiting) -> bool:
     if planned is None:
         return False
     kept_until, told_until = planned
-    claimed = await claims.offer(work, each.which, starts_at, expires_at=kept_until)
+    claimed = await offer_slot(work, each.which, starts_at, expires_at=kept_until)
     offer = Offer(
         id=new_id(),
         entry_id=each.entry.id,
@@ -154,7 +154,7 @@ async def _still_stands(work: Work, offer: Offer, each: Waiting) -> bool:
     # How long the meeting is was decided when it was offered.
     which = ByBooking(event_type.id, each.entry.minutes)
     try:
-        explained = await availability.explain(work, which, offer.starts_at, without=offer.hold_id)
+        explained = await explain_start_time(work, which, offer.starts_at, without=offer.hold_id)
     except EventTypeNotFound:
         # The host's account is disabled.
         return False
@@ -164,7 +164,7 @@ async def _still_stands(work: Work, offer: Offer, each: Waiting) -> bool:
 async def end(work: Work, offer: Offer, entry: WaitListEntry, state: OfferState) -> None:
     """End an offer without a booking, and free its time."""
     if offer.claim_id is not None:
-        claims.free_offer(work, offer.claim_id, offer.seat_id)
+        free_offered_slot(work, offer.claim_id, offer.seat_id)
     work.stage(store.end_offer(offer.id, state, now=work.now))
     await work.record(
         WaitListOfferEnded(

@@ -8,11 +8,11 @@ from openslot.domains.accounts.models import User
 from openslot.domains.accounts.store import lock_host
 from openslot.domains.allowances.models import CauseKind, Cost
 from openslot.domains.allowances.operations import causes_of, has_spent_on_page, spend
-from openslot.domains.availability import operations as availability
-from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.claims.operations import lock_time
+from openslot.domains.availability.operations import list_taken_slots
 from openslot.domains.bookings.pending import HAND_OUT
-from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.models import EventType
+from openslot.domains.event_types.operations import change_event_type, get_event_type, get_event_type_for_change
 from openslot.domains.event_types.rules import is_offered
 from openslot.domains.wait_list import errors, offers, rules, store
 from openslot.domains.wait_list.events import WaitListConfirmed, WaitListJoined, WaitListLeft
@@ -33,23 +33,23 @@ from openslot.platform.core.work import Runtime, Work
 from openslot.platform.i18n import Text
 
 PURPOSE = "wait list"
-PAGE = "/wait-list/"
+WAIT_LIST_PAGE = "/wait-list/"
 
 
 def entry_token(runtime: Runtime, entry_id: UUID) -> str:
     return sign_id(runtime.signer, PURPOSE, entry_id)
 
 
-def entry_url(runtime: Runtime, entry_id: UUID) -> str:
+def wait_list_url(runtime: Runtime, entry_id: UUID) -> str:
     """Write where somebody on the wait list confirms, books, declines and leaves; only their mails have it."""
-    return f"{runtime.settings.public_url}{PAGE}{entry_token(runtime, entry_id)}"
+    return f"{runtime.settings.public_url}{WAIT_LIST_PAGE}{entry_token(runtime, entry_id)}"
 
 
-def read_token(runtime: Runtime, token: str) -> UUID:
+def read_wait_list_token(runtime: Runtime, token: str) -> UUID:
     return require(find_signed_id(runtime.signer, PURPOSE, token), errors.EntryNotFound)
 
 
-async def join(work: Work, wanted: WaitListWanted) -> None:
+async def join_wait_list(work: Work, wanted: WaitListWanted) -> None:
     """Let somebody wait for a full day or session, once they have confirmed their address by mail.
 
     Who waits already is not told so: whoever asks may be somebody else. They get the mail again.
@@ -57,8 +57,8 @@ async def join(work: Work, wanted: WaitListWanted) -> None:
     zone = find_zone(wanted.zone)
     if zone is None:
         raise Invalid(details={"timezone": Text("is not a time zone; use a name such as Europe/Berlin")})
-    await claims.lock(work, wanted.which)
-    found, slots, taken = await availability.list_taken(work, wanted.which, wanted.day, zone)
+    await lock_time(work, wanted.which)
+    found, slots, taken = await list_taken_slots(work, wanted.which, wanted.day, zone)
     event_type = found.inputs.event_type
     # What is offered later takes no use of a link, and would outlast it.
     if event_type.wait_list_minutes is None or not is_offered(event_type) or found.link is not None:
@@ -133,7 +133,7 @@ async def _check_room(work: Work, entry: WaitListEntry) -> None:
         raise errors.WaitListFull
 
 
-async def get_entry(work: Work, entry_id: UUID) -> FoundEntry:
+async def get_wait_list_entry(work: Work, entry_id: UUID) -> FoundEntry:
     """Read an entry; one that was not confirmed in time is gone."""
     found = require(await store.find_entry(work.db, entry_id), errors.EntryNotFound)
     entry = found.entry
@@ -145,10 +145,10 @@ async def get_entry(work: Work, entry_id: UUID) -> FoundEntry:
 async def _lock(work: Work, entry_id: UUID) -> FoundEntry:
     if not await store.lock_host_of(work.db, entry_id):
         raise errors.EntryNotFound
-    return await get_entry(work, entry_id)
+    return await get_wait_list_entry(work, entry_id)
 
 
-async def confirm(work: Work, entry_id: UUID) -> None:
+async def confirm_entry(work: Work, entry_id: UUID) -> None:
     """Confirm the address of somebody who wants to wait, unless the list is full; again, it stays as it is."""
     entry = (await _lock(work, entry_id)).entry
     if entry.state is not EntryState.UNPROVEN:
@@ -159,7 +159,7 @@ async def confirm(work: Work, entry_id: UUID) -> None:
     await offers.hand_out_freed(work, entry.host_id, [entry.day])
 
 
-async def accept(work: Work, entry_id: UUID) -> tuple[FoundEntry, Offer]:
+async def accept_offer(work: Work, entry_id: UUID) -> tuple[FoundEntry, Offer]:
     """Take the time that is kept for somebody; the same transaction books it with the offer's `hold_id`."""
     found = await _lock(work, entry_id)
     offer = found.offer
@@ -169,7 +169,7 @@ async def accept(work: Work, entry_id: UUID) -> tuple[FoundEntry, Offer]:
     return found, offer
 
 
-async def decline(work: Work, entry_id: UUID) -> None:
+async def decline_offer(work: Work, entry_id: UUID) -> None:
     """Give an offered time back, which is offered to the next; whoever declines stays on the list for other times."""
     found = await _lock(work, entry_id)
     if found.offer is not None and found.offer.state is OfferState.OFFERED:
@@ -192,12 +192,12 @@ async def _hand_out_time(work: Work, offer: Offer) -> None:
     await offers.hand_out_freed(work, offer.host_id, rules.days_around((offer.starts_at, offer.ends_at)))
 
 
-async def leave(work: Work, entry_id: UUID) -> None:
+async def leave_wait_list(work: Work, entry_id: UUID) -> None:
     """Remove somebody from the list with all that is stored of them; what is offered to them goes to the next."""
     await _remove(work, await _lock(work, entry_id))
 
 
-async def remove(work: Work, host: User, event_type_id: UUID, entry_id: UUID) -> None:
+async def remove_wait_list_entry(work: Work, host: User, event_type_id: UUID, entry_id: UUID) -> None:
     """Remove somebody from the list of one of the host's event types."""
     await lock_host(work.db, host.id)
     found = await store.find_entry(work.db, entry_id)
@@ -217,26 +217,26 @@ async def _remove(work: Work, found: FoundEntry) -> None:
         await _hand_out_time(work, offer)
 
 
-async def list_entries(
+async def list_wait_list(
     work: Work, host: User, event_type_id: UUID, *, page: int, limit: int
 ) -> tuple[EventType, list[ListedWait], int]:
     """Read one page of who waits for an event type, those who have waited longest first, and how many there are."""
-    event_type = await event_types.get_event_type(work, host, event_type_id)
+    event_type = await get_event_type(work, host, event_type_id)
     offset = (page - 1) * limit
     listed, total = await store.list_entries(work.db, host.id, event_type_id, now=work.now, limit=limit, offset=offset)
     return event_type, listed, total
 
 
-async def set_up(work: Work, host: User, event_type_id: UUID, *, minutes: int | None) -> EventType:
+async def set_up_wait_list(work: Work, host: User, event_type_id: UUID, *, minutes: int | None) -> EventType:
     """Switch the wait list of an event type on or off; off, what is offered ends, and who waits stays on the list."""
-    event_type = await event_types.get_for_change(work, host, event_type_id)
-    changed = await event_types.change_event_type(work, replace(event_type, wait_list_minutes=minutes))
+    event_type = await get_event_type_for_change(work, host, event_type_id)
+    changed = await change_event_type(work, replace(event_type, wait_list_minutes=minutes))
     await offers.end_over(work, host.id)
     await work.plan(HAND_OUT, str(host.id), due_at=work.now, tenant_id=host.id)
     return changed
 
 
-async def close_all(work: Work, host: User) -> None:
+async def close_wait_lists(work: Work, host: User) -> None:
     """Remove everybody who waits for a host who leaves; the caller has locked the host."""
     for offer, each in await store.list_live(work.db, host.id):
         await offers.end(work, offer, each.entry, OfferState.WITHDRAWN)

@@ -27,5 +27,5 @@ async def join_wait_list(work: Work, data: schemas.JoinBody) -> Success:
         zone=data.timezone,
         locale=data.locale,
     )
-    await operations.join(work, wanted)
+    await operations.join_wait_list(work, wanted)
     return Success()

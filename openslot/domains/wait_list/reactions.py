@@ -9,7 +9,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.domains.accounts.store import lock_host, try_lock_host
-from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.claims.operations import erase_freed_time
 from openslot.domains.bookings.events import (
     BookingCancelled,
     BookingDeclined,
@@ -153,7 +153,7 @@ async def tidy(work: Work) -> str:
     async def erase_claims(limit: int) -> int:
         async with work.runtime.transaction(SYSTEM) as own:
             gone = await store.take_ended_claims(own.db, before=asked_before, limit=limit)
-            await claims.erase_freed(own, [claim for claim, _ in gone], [seat for _, seat in gone if seat])
+            await erase_freed_time(own, [claim for claim, _ in gone], [seat for _, seat in gone if seat])
         return len(gone)
 
     await repeat(erase_claims)

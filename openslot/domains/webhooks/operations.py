@@ -116,7 +116,7 @@ async def resume_endpoint(work: Work, ref: EndpointRef) -> Endpoint:
     return await _switch(work, replace(await get_endpoint(work, ref, lock=True), failing_since=None), State.ACTIVE)
 
 
-async def rotate_secret(work: Work, ref: EndpointRef) -> tuple[Endpoint, str]:
+async def rotate_endpoint_secret(work: Work, ref: EndpointRef) -> tuple[Endpoint, str]:
     """Give an endpoint a new secret, shown only once; the previous one also signs for a day."""
     endpoint = await get_endpoint(work, ref, lock=True)
     since = endpoint.previous_until - rules.SECRETS_OVERLAP if endpoint.previous_until else None
@@ -133,7 +133,7 @@ async def delete_endpoint(work: Work, ref: EndpointRef) -> None:
         raise errors.WebhookNotFound
 
 
-async def send_test(work: Work, ref: EndpointRef) -> Endpoint:
+async def send_test_event(work: Work, ref: EndpointRef) -> Endpoint:
     """Send a test to one endpoint, whatever its state."""
     endpoint = await get_endpoint(work, ref)
     await work.record(WebhookTested(endpoint_id=endpoint.id, owner_id=endpoint.owner_id))
@@ -145,12 +145,12 @@ async def replay_delivery(work: Work, attempt_id: UUID, *, owner_id: UUID | None
     found = require(await store.find_attempt(work.db, attempt_id, owner_id=owner_id), errors.DeliveryNotFound)
     endpoint, event = found
     if event.type == WebhookTested.type:
-        return await send_test(work, EndpointRef(endpoint.id, endpoint.owner_id))
+        return await send_test_event(work, EndpointRef(endpoint.id, endpoint.owner_id))
     await _send_again(work, endpoint, (event,))
     return endpoint
 
 
-async def replay(work: Work, ref: EndpointRef, span: Span, which: Replay) -> int:
+async def replay_events(work: Work, ref: EndpointRef, span: Span, which: Replay) -> int:
     """Send the events of a span that an endpoint subscribes to and that are not under way; return how many."""
     endpoint = await get_endpoint(work, ref)
     events = await store.list_events_in(work.db, endpoint, span, but=which.but, limit=rules.MAX_REPLAYED)
@@ -158,7 +158,7 @@ async def replay(work: Work, ref: EndpointRef, span: Span, which: Replay) -> int
     return len(events)
 
 
-async def count_replay(work: Work, ref: EndpointRef, span: Span, which: Replay) -> int:
+async def count_replayed_events(work: Work, ref: EndpointRef, span: Span, which: Replay) -> int:
     """Count what `replay` would send."""
     return await store.count_events_in(
         work.db, await get_endpoint(work, ref), span, but=which.but, limit=rules.MAX_REPLAYED
@@ -195,11 +195,11 @@ async def log_failure(work: Work, attempt: Attempt) -> None:
         await _disable(work, EndpointRef(attempt.endpoint_id), reason=HAS_FAILED.kept)
 
 
-async def list_overview(work: Work, owner: User) -> list[EndpointOverview]:
+async def list_endpoint_overviews(work: Work, owner: User) -> list[EndpointOverview]:
     return await delivery_log_store.list_overview(work.db, owner.id)
 
 
-async def get_overview(work: Work, owner: User, endpoint_id: UUID) -> EndpointOverview:
+async def get_endpoint_overview(work: Work, owner: User, endpoint_id: UUID) -> EndpointOverview:
     return require(await delivery_log_store.find_overview(work.db, endpoint_id, owner.id), errors.WebhookNotFound)
 
 

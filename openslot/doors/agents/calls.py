@@ -11,10 +11,23 @@ from msgspec.structs import replace
 
 from openslot.domains.access.models import AgentEntry
 from openslot.doors.agents import budget
-from openslot.doors.agents.approvals import operations as approvals
-from openslot.doors.agents.approvals.operations import ApprovalDecision, Verdict
-from openslot.doors.agents.audit import operations as audit
-from openslot.doors.agents.audit.operations import Recorder
+from openslot.doors.agents.approvals.operations import (
+    ApprovalDecision,
+    Verdict,
+    claim_approval,
+    keep_approved_result,
+    lock_pending_approval,
+    name_approval,
+    reject_call,
+    require_approval,
+)
+from openslot.doors.agents.audit.operations import (
+    Recorder,
+    keep_begun_record,
+    keep_record,
+    keep_records_with,
+    note_begun_call,
+)
 from openslot.doors.agents.errors import AutonomyTooLow, ConfirmationRequired, CostKept, GateRefusal, InsufficientScope
 from openslot.doors.agents.models import Agent, AuditStatus, Caller, CallRecord, Level, Tier, ToolCall
 from openslot.doors.agents.quoting import SHOWING_TYPED, mark
@@ -71,13 +84,13 @@ async def call_tool(runtime: Runtime, caller: Caller, params: Mapping[str, Any],
     tool = BY_NAME.get(name)
     recorder = Recorder(runtime=runtime, call=call, name=name, tool=tool, given=given)
     if tool is None:
-        await audit.keep(runtime, recorder.write())
+        await keep_record(runtime, recorder.write())
         raise unknown_tool(name, "tools/list names those that this key may call")
     try:
         asked = _pass_gates(tool, recorder)
         answer = await _read(runtime, asked) if tool.tier is Tier.T1 else await _write(runtime, asked)
     except Refusal as refusal:
-        await audit.keep(runtime, recorder.write(refusal))
+        await keep_record(runtime, recorder.write(refusal))
         answer = refusal
     if isinstance(answer, (GateRefusal, Internal)):
         raise answer
@@ -93,7 +106,7 @@ async def keep_refused_meta(runtime: Runtime, caller: Caller, params: Mapping[st
     arguments = given if isinstance(given, dict) else {}
     record = Recorder(runtime=runtime, call=call, name=name, tool=BY_NAME.get(name), given=arguments).write()
     refused = replace(record, status=AuditStatus.INVALID_ARGUMENTS, error_code=INVALID_PARAMS)
-    await audit.keep(runtime, refused)
+    await keep_record(runtime, refused)
 
 
 def _pass_gates(tool: AgentTool, recorder: Recorder) -> _Asked:
@@ -140,7 +153,7 @@ async def _read(runtime: Runtime, asked: _Asked) -> ToolResponse:
         if tool.check is not None:
             await tool.check(work, call, asked.arguments)
         result = await tool.run(work, call, asked.arguments)
-    await audit.keep(runtime, asked.recorder.write())
+    await keep_record(runtime, asked.recorder.write())
     return respond(mark(result))
 
 
@@ -174,7 +187,7 @@ async def _run_outside(
     """
     recorder, actor = asked.recorder, actor_of(asked.recorder.call.caller)
     outside, refusal = runtime.work(actor), None
-    await audit.note_begun(outside, recorder)
+    await note_begun_call(outside, recorder)
     try:
         with _translated():
             answer = respond(mark(await asked.tool.run(outside, recorder.call, asked.arguments)))
@@ -186,7 +199,7 @@ async def _run_outside(
             await work.apply()
         if refusal is None or isinstance(refusal, CostKept):
             await budget.settle(work, reservation)
-        await audit.keep_begun(work, recorder.write(refusal))
+        await keep_begun_record(work, recorder.write(refusal))
     return answer if refusal is None else refusal
 
 
@@ -206,8 +219,8 @@ async def _run_and_record(
     except Refusal as found:
         refusal = found
         if not isinstance(refusal, (GateRefusal, Internal)):
-            await approvals.keep_result(work, verdict, error_body(refusal), is_error=True)
-    await audit.keep_with(work, asked.recorder.write(refusal))
+            await keep_approved_result(work, verdict, error_body(refusal), is_error=True)
+    await keep_records_with(work, asked.recorder.write(refusal))
     return answer if refusal is None else refusal
 
 
@@ -215,7 +228,7 @@ async def _get_verdict(work: Work, asked: _Asked) -> Verdict:
     recorder = asked.recorder
     fields = _read_approval(recorder.given)
     recorder.approval_id = fields.approval_id
-    recorder.verdict = await approvals.require(
+    recorder.verdict = await require_approval(
         work,
         recorder.call,
         asked.tool,
@@ -238,7 +251,7 @@ async def _run(
         result = await asked.tool.run(work.acting_as(actor_of(call.caller)), call, asked.arguments)
         work.check_nothing_is_staged()
         await budget.settle(work, reservation)
-        return await approvals.keep_result(work, verdict, mark(approvals.name_approval(verdict, result)))
+        return await keep_approved_result(work, verdict, mark(name_approval(verdict, result)))
 
 
 @contextmanager
@@ -269,7 +282,7 @@ async def decide(
 
     It belongs in one transaction, so that decision, effect and record are committed together.
     """
-    approval = await approvals.lock_pending(work, approval_id)
+    approval = await lock_pending_approval(work, approval_id)
     tool = BY_NAME.get(approval.tool)
     if tool is None:
         raise NotFound(f"There is no tool named {approval.tool} any more")
@@ -280,18 +293,18 @@ async def decide(
     recorder = Recorder(runtime=work.runtime, call=call, name=tool.name, tool=tool, given=approval.arguments or {})
     refusal: Refusal | None = None
     if decision == "reject":
-        verdict = await approvals.reject(work, tool, approval, approver=approver, reason=reason)
+        verdict = await reject_call(work, tool, approval, approver=approver, reason=reason)
     else:
-        verdict = await approvals.claim(work, tool, approval, approver=approver)
+        verdict = await claim_approval(work, tool, approval, approver=approver)
         try:
             result = await _run(work, _read_arguments(tool, recorder), verdict)
         except Refusal as found:
             # A refusal of the tool is its result, and uses the approval up.
             refusal = found
-            result = await approvals.keep_result(work, verdict, error_body(refusal), is_error=True)
+            result = await keep_approved_result(work, verdict, error_body(refusal), is_error=True)
         verdict = replace(verdict, result=result, is_error=refusal is not None)
     recorder.verdict = verdict
-    await audit.keep_with(work, recorder.write(refusal))
+    await keep_records_with(work, recorder.write(refusal))
     return verdict
 
 
@@ -309,4 +322,4 @@ async def keep_expired(work: Work, approval: Approval) -> None:
         status=AuditStatus.EXPIRED,
         approval_id=approval.id,
     )
-    await audit.keep_with(work, record)
+    await keep_records_with(work, record)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from openslot.domains.access import operations as access
+from openslot.domains.access.operations import set_key_scopes
 from openslot.doors.agents import store
 from openslot.doors.agents.errors import AgentNotFound
 from openslot.doors.agents.events import AgentLevelChanged, AgentScopesChanged
@@ -42,7 +42,7 @@ async def set_scopes(work: Work, slug: str, scopes: Collection[str]) -> None:
         raise Invalid(details={"scopes": f"must be among {', '.join(sorted(SCOPES))}, not {', '.join(unknown)}"})
     agent = await _lock(work, slug)
     await store.set_scopes(work.db, slug, scopes)
-    await access.set_key_scopes(work, slug, scopes)
+    await set_key_scopes(work, slug, scopes)
     await work.record(AgentScopesChanged(agent=slug, before=sorted(agent.scopes), after=sorted(scopes)))
 
 

@@ -7,14 +7,14 @@ from msgspec import Raw
 from openslot.domains.access.door import take_place
 from openslot.domains.access.models import AgentEntry, CredentialKind
 from openslot.doors.agents import budget, operations
-from openslot.doors.agents.audit import operations as audit
+from openslot.doors.agents.audit.operations import keep_record
 from openslot.doors.agents.calls import call_tool, caller_of, keep_refused_meta
 from openslot.doors.agents.models import AuditStatus, CallRecord
 from openslot.doors.agents.quoting import output_schema
 from openslot.doors.agents.schemas import input_schema
 from openslot.doors.agents.tools import TOOLS
 from openslot.doors.http.doors import Exchange
-from openslot.doors.mcp import jsonrpc as rpc
+from openslot.doors.mcp import jsonrpc
 from openslot.doors.mcp.jsonrpc import RpcFault, RpcMessage
 from openslot.doors.mcp.protocol import RpcContext, ToolServer, serve
 from openslot.doors.mcp.tools import ToolResponse, describe_tool
@@ -51,7 +51,9 @@ async def _count_model_cost(context: AgentContext, message: RpcMessage) -> None:
         if message.method == "tools/call":
             caller = caller_of(context.entry)
             await keep_refused_meta(context.runtime, caller, message.params, request_id=context.request_id)
-        raise RpcFault(rpc.INVALID_PARAMS, refusal.message, data=dict(refusal.details or {}), http_status=200) from None
+        raise RpcFault(
+            jsonrpc.INVALID_PARAMS, refusal.message, data=dict(refusal.details or {}), http_status=200
+        ) from None
     await budget.report(context.runtime, context.entry.agent, micros)
 
 
@@ -71,10 +73,10 @@ async def _record_limited(runtime: Runtime, entry: AgentEntry, request_id: str) 
         key_id=entry.key_id,
         tool=None,
         status=AuditStatus.DENIED_RATE,
-        error_code=rpc.RATE_LIMITED,
+        error_code=jsonrpc.RATE_LIMITED,
         request_id=request_id,
     )
-    await audit.keep(runtime, record)
+    await keep_record(runtime, record)
 
 
 SERVER = ToolServer(

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from msgspec import Meta
 
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import User
+from openslot.domains.accounts.operations import get_user
 from openslot.doors.agents.models import Tier, ToolCall
 from openslot.doors.mcp import tools
 from openslot.doors.mcp.tools import define_tool, naming
@@ -98,6 +98,6 @@ def about(kind: str, argument: str) -> FindTarget:
 USER = about("user", "user_id")
 
 
-async def get_user(work: Work, user_id: UUID) -> User:
+async def get_named_user(work: Work, user_id: UUID) -> User:
     with naming("userId"):
-        return await accounts.get_user(work, user_id)
+        return await get_user(work, user_id)

@@ -21,7 +21,7 @@ from openslot.doors.mcp.door import (
 from openslot.doors.oauth import operations
 from openslot.doors.oauth.errors import AssistantScopeRequired, AssistantsForbidden, InvalidOAuthRequest, OAuthRefusal
 from openslot.doors.oauth.models import AssistantScope
-from openslot.doors.oauth.operations import resource_of
+from openslot.doors.oauth.operations import resource_of_tools
 from openslot.doors.oauth.rules import READ_SCOPES, allowed_by, with_implied, write_scopes
 from openslot.platform.core.config import Settings
 from openslot.platform.core.errors import Refusal, RefusalKind, Unauthorized
@@ -81,7 +81,7 @@ async def enter_as_assistant(exchange: Exchange) -> Entry:
     kind = CredentialKind.ASSISTANT_TOKEN
     authorization = exchange.headers.get("authorization", "")
     entry = await enter(runtime, kind, authorization=authorization, address=exchange.address)
-    if not isinstance(entry, AssistantEntry) or entry.resource != resource_of(runtime.settings):
+    if not isinstance(entry, AssistantEntry) or entry.resource != resource_of_tools(runtime.settings):
         await refuse_failed(runtime, exchange.address, kind)
     if AssistantPolicy.FORBIDDEN in entry.policies:
         raise AssistantsForbidden
@@ -103,7 +103,7 @@ async def enter_with_key(runtime: Runtime, key: str) -> AssistantEntry:
         grant_id=entry.actor.credential_id,
         client_name=STDIO,
         scopes=frozenset(allowed_by(policies, AssistantScope)),
-        resource=resource_of(runtime.settings),
+        resource=resource_of_tools(runtime.settings),
         policies=policies,
         limit=entry.limit,
     )

@@ -1,6 +1,6 @@
 """What follows from what assistants ask: mail to the user who decides, and the end of what nobody has decided."""
 
-from openslot.domains.accounts import store as accounts_store
+from openslot.domains.accounts.store import find_user
 from openslot.domains.bookings.words import format_short
 from openslot.domains.mail import reasons
 from openslot.domains.mail.models import Fact, Letter, Link, compose
@@ -8,7 +8,7 @@ from openslot.domains.mail.notices import ACCOUNT_FOOTER, SECURITY_FOOTER, to_ow
 from openslot.domains.mail.operations import deliver, leave_unsent, mail_server
 from openslot.domains.mail.rules import DELAYS
 from openslot.doors.assistants import activity
-from openslot.doors.assistants.calls import store as call_store
+from openslot.doors.assistants.calls.store import erase_call_results, expire_call_approvals, find_approval
 from openslot.doors.assistants.words import name_tool
 from openslot.doors.mcp.approvals import RESULTS_KEPT
 from openslot.doors.oauth.events import AssistantApprovalRequested, AssistantConnected
@@ -27,7 +27,7 @@ APPROVALS_KEPT = activity.CALLS_KEPT
 async def tell_connected(work: Work, effect: Effect) -> Outcome:
     """Tell a user that an assistant can act for them now."""
     event = effect.event(AssistantConnected)
-    user = await accounts_store.find_user(work.db, event.user_id, now=work.now)
+    user = await find_user(work.db, event.user_id, now=work.now)
     if user is None:
         return await leave_unsent(work, effect, reasons.DELETED)
     when = format_short(effect.event_at, user.zone, choose_locale(user.locale))
@@ -57,10 +57,10 @@ def _write_connected(event: AssistantConnected, when: str, url: str) -> Letter:
 async def ask_by_mail(work: Work, effect: Effect) -> Outcome:
     """Ask a user to decide about a call of an assistant."""
     event = effect.event(AssistantApprovalRequested)
-    user = await accounts_store.find_user(work.db, event.user_id, now=work.now)
+    user = await find_user(work.db, event.user_id, now=work.now)
     if user is None:
         return await leave_unsent(work, effect, reasons.DELETED)
-    found = await call_store.find_approval(work.db, user.id, event.approval_id)
+    found = await find_approval(work.db, user.id, event.approval_id)
     if found is None or found[0].decided_at is not None or event.expires_at <= work.now:
         return await leave_unsent(work, effect, reasons.DECIDED)
     letter = compose(
@@ -83,14 +83,14 @@ async def ask_by_mail(work: Work, effect: Effect) -> Outcome:
 
 async def expire_approvals(work: Work) -> str:
     """Close requests of assistants that their users have not decided within a day, and erase their arguments."""
-    expired = await repeat(lambda limit: call_store.expire(work.db, now=work.now, limit=limit))
+    expired = await repeat(lambda limit: expire_call_approvals(work.db, now=work.now, limit=limit))
     return f"{expired} requests expired"
 
 
 async def tidy_calls(work: Work) -> str:
     """Erase results of approved calls after a day, and remove old requests and entries of the log of assistants."""
     before = work.now - RESULTS_KEPT
-    erased = await repeat(lambda limit: call_store.erase_results(work.db, before=before, limit=limit))
+    erased = await repeat(lambda limit: erase_call_results(work.db, before=before, limit=limit))
     old = work.now - APPROVALS_KEPT
     requests = await delete_old(work.db, "assistant_approvals", "created_at", before=old)
     calls = await delete_old(work.db, "assistant_calls", "at", before=work.now - activity.CALLS_KEPT, key="no")

@@ -8,8 +8,8 @@ from uuid import UUID
 from msgspec import Meta, Raw
 
 from openslot.domains.access.models import AssistantEntry
-from openslot.domains.availability import operations as availability
 from openslot.domains.availability.models import BySlug
+from openslot.domains.availability.operations import explain_start_time, list_open_slots
 from openslot.domains.availability.schemas import write_slots
 from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.models import BookingRef, Status
@@ -89,7 +89,7 @@ async def list_bookings(
 async def get_booking(work: Work, *, call: AssistantEntry, booking_id: BookingId) -> HostBooking:
     """Get one of the user's bookings with its event type, its invitee and the answers to questions."""
     with naming("bookingId"):
-        entry, _ = await bookings.get_with_emails(work, BookingRef(booking_id, call.user.id))
+        entry, _ = await bookings.get_booking_with_emails(work, BookingRef(booking_id, call.user.id))
     return show_booking(entry, scopes=call.scopes)
 
 
@@ -121,9 +121,7 @@ async def get_availability(
     """
     which = BySlug(call.user.id, event_type, duration_minutes)
     with naming("eventType"):
-        found, slots, zone = await availability.list_open(
-            work, which, timezone=timezone, first=start_date, last=end_date
-        )
+        found, slots, zone = await list_open_slots(work, which, timezone=timezone, first=start_date, last=end_date)
     return WrittenOpenTimes(
         data=Raw(write_slots(slots, viewer=zone)),
         event_type=embed_event_type(found.inputs.event_type),
@@ -142,7 +140,7 @@ async def explain_time(
 ) -> ExplainedTime:
     """Explain why a time of one of the user's event types can be booked or not, and what would open it."""
     with naming("eventType"):
-        explained = await availability.explain(work, BySlug(call.user.id, event_type, duration_minutes), start_time)
+        explained = await explain_start_time(work, BySlug(call.user.id, event_type, duration_minutes), start_time)
     return show_explained(explained)
 
 

@@ -15,11 +15,11 @@ from openslot.domains.bookings.schemas import InviteeFields, IsoMoment, read_wan
 from openslot.domains.contacts import operations as contacts
 from openslot.domains.contacts.models import CountedContact
 from openslot.domains.contacts.schemas import ContactChanges, ContactWanted
-from openslot.domains.event_types import operations as event_types
-from openslot.domains.event_types.links import operations as links
+from openslot.domains.event_types.links.operations import create_booking_link, find_link_url
+from openslot.domains.event_types.operations import get_event_type_by_slug
 from openslot.domains.event_types.schemas import LinkBody
-from openslot.domains.schedules import operations as schedules
 from openslot.domains.schedules.models import OutOfOffice
+from openslot.domains.schedules.operations import add_out_of_office, list_absences
 from openslot.doors.assistants.schemas import (
     BlockedTime,
     HostBooking,
@@ -139,7 +139,7 @@ async def mark_no_show(
 
 
 async def _show(work: Work, call: AssistantEntry, ref: BookingRef) -> HostBooking:
-    entry, _ = await bookings.get_with_emails(work, ref)
+    entry, _ = await bookings.get_booking_with_emails(work, ref)
     return show_booking(entry, scopes=call.scopes)
 
 
@@ -158,7 +158,7 @@ async def block_time(
     Bookings that are in it already stay; bookingsInside says how many.
     """
     away_id = await _add_away(work, call, OutOfOffice(start_time, end_time, reason))
-    inside_it = [each.bookings for each in await schedules.list_absences(work, call.user) if each.id == away_id]
+    inside_it = [each.bookings for each in await list_absences(work, call.user) if each.id == away_id]
     return BlockedTime(
         id=str(away_id),
         start_time=iso(start_time),
@@ -171,7 +171,7 @@ async def block_time(
 async def _add_away(work: Work, call: AssistantEntry, away: OutOfOffice) -> UUID:
     _check_future(away.ends_at, now=work.now)
     try:
-        return await schedules.add_out_of_office(work, call.user, away)
+        return await add_out_of_office(work, call.user, away)
     except Invalid as refusal:
         names = {"from": "startTime", "to": "endTime"}
         faults = {names.get(name, name): fault for name, fault in (refusal.details or {}).items()}
@@ -190,13 +190,13 @@ async def create_link(work: Work, *, call: AssistantEntry, arguments: NewLink) -
     It opens a private event type, too. Give its url only to those whom the user wants to invite.
     """
     with naming("eventType"):
-        found = await event_types.get_by_slug(work, call.user, arguments.event_type)
-    event_type, made = await links.create_link(
+        found = await get_event_type_by_slug(work, call.user, arguments.event_type)
+    event_type, made = await create_booking_link(
         work, call.user, found.id, uses=arguments.uses, ends_at=arguments.ends_at, note=arguments.note
     )
     return SharedLink(
         id=str(made.link.id),
-        url=links.find_url(work.runtime, call.user, event_type, made),
+        url=find_link_url(work.runtime, call.user, event_type, made),
         event_type=embed_event_type(event_type),
         uses=made.link.uses,
         ends_at=iso(made.link.ends_at) if made.link.ends_at else None,
@@ -224,7 +224,7 @@ async def update_contact(
     with naming("contactId"):
         with inside("changes"):
             await contacts.change_contact(work, call.user, contact_id, changes)
-        known = await contacts.get_with_meetings(work, call.user, contact_id)
+        known = await contacts.get_contact_with_meetings(work, call.user, contact_id)
     return show_contact(CountedContact(known.contact, known.meeting_count))
 
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from openslot.domains.access.door import enter
-from openslot.domains.access.limits import operations as limits
+from openslot.domains.access.limits.operations import take_from_buckets
 from openslot.domains.access.models import AgentEntry, AssistantEntry, CredentialKind, Entry, LimitVerdict
 from openslot.domains.accounts.models import User
 from openslot.doors.http.errors import headers_of, status_of
@@ -204,7 +204,7 @@ async def _take_many(runtime: Runtime, requests: Sequence[tuple[RateLimit, str]]
     verdicts: dict[int, LimitVerdict] = {}
     for max_ in {limit.max_ for limit, _ in requests}:
         buckets = {n: f"{limit.name}:{address}" for n, (limit, address) in enumerate(requests) if limit.max_ == max_}
-        taken = await limits.take_many(runtime.pool, list(buckets.values()), max_)
+        taken = await take_from_buckets(runtime.pool, list(buckets.values()), max_)
         verdicts.update(zip(buckets, taken, strict=True))
     return [verdicts[index] for index in range(len(requests))]
 

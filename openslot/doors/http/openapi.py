@@ -15,8 +15,8 @@ from openslot.doors.http.router import Router
 from openslot.platform.core.errors import NotFound
 from openslot.platform.core.text import describe_checked
 from openslot.platform.core.work import Work
-from openslot.platform.flags import operations as flags
 from openslot.platform.flags.models import FlagKey
+from openslot.platform.flags.operations import is_enabled
 from openslot.platform.routing import Declaration, ErrorBody, JsonSchema, Mount, Request, Response, Webhook, get
 
 REFERENCES = "#/components/schemas/{name}"
@@ -269,7 +269,7 @@ def serve_description(describe_api: Callable[[], dict[str, Any]]) -> Mount:
     @get("/api/openapi.json")
     async def openapi_json(work: Work, request: Request) -> Response:
         """Hand the description out, unless it is switched off."""
-        if not await flags.is_enabled(work, FlagKey.API_DOCS):
+        if not await is_enabled(work, FlagKey.API_DOCS):
             raise NotFound
         return send_asset(request, written(), {})
 

@@ -11,7 +11,7 @@ from openslot import __version__
 from openslot.domains.access.models import Entry
 from openslot.doors.http.doors import JSON, Exchange
 from openslot.doors.http.errors import headers_of, status_of, translate
-from openslot.doors.mcp import jsonrpc as rpc
+from openslot.doors.mcp import jsonrpc
 from openslot.doors.mcp.door import CODES, error_data
 from openslot.doors.mcp.errors import RpcRefusal
 from openslot.doors.mcp.jsonrpc import RpcFault, RpcMessage
@@ -101,7 +101,7 @@ class ToolServer(Struct, Generic[EntryT], frozen=True, kw_only=True):
     @property
     def complete(self) -> dict[str, object]:
         """What every result has in the version without a handshake."""
-        return {"resultType": "complete", "_meta": {rpc.SERVER_INFO: self.info}}
+        return {"resultType": "complete", "_meta": {jsonrpc.SERVER_INFO: self.info}}
 
 
 async def serve(server: ToolServer[EntryT], entry: EntryT, request: Exchange) -> Response:
@@ -113,7 +113,7 @@ async def serve(server: ToolServer[EntryT], entry: EntryT, request: Exchange) ->
 async def answer(server: ToolServer[EntryT], context: RpcContext[EntryT], body: bytes) -> Response:
     """Answer the JSON-RPC messages of a body."""
     try:
-        value = rpc.read_body(body)
+        value = jsonrpc.read_body(body)
         if isinstance(value, list):
             return await _answer_batch(server, context, value)
     except RpcFault as fault:
@@ -124,11 +124,11 @@ async def answer(server: ToolServer[EntryT], context: RpcContext[EntryT], body: 
 async def _answer_batch(server: ToolServer[EntryT], context: RpcContext[EntryT], batch: list[object]) -> Response:
     """Answer each message of a batch; every one but the first counts as a request of its own."""
     headers = context.headers or {}
-    if headers.get(rpc.VERSION_HEADER, rpc.WITH_BATCHES) != rpc.WITH_BATCHES:
-        rpc.read_version(headers)
-        raise RpcFault(rpc.INVALID_REQUEST, "This version of the protocol has no batches: send one message")
+    if headers.get(jsonrpc.VERSION_HEADER, jsonrpc.WITH_BATCHES) != jsonrpc.WITH_BATCHES:
+        jsonrpc.read_version(headers)
+        raise RpcFault(jsonrpc.INVALID_REQUEST, "This version of the protocol has no batches: send one message")
     if not 1 <= len(batch) <= LARGEST_BATCH:
-        raise RpcFault(rpc.INVALID_REQUEST, f"A batch must have 1 to {LARGEST_BATCH} messages")
+        raise RpcFault(jsonrpc.INVALID_REQUEST, f"A batch must have 1 to {LARGEST_BATCH} messages")
     answers = [await _answer_one(server, context, value, number=number) for number, value in enumerate(batch, 1)]
     written = [each.body for each in answers if each is not None and isinstance(each.body, bytes)]
     return Response(headers={"content-type": JSON}, body=b"[" + b",".join(written) + b"]") if written else ACCEPTED
@@ -138,18 +138,18 @@ async def _answer_one(
     server: ToolServer[EntryT], context: RpcContext[EntryT], value: object, *, number: int | None = None
 ) -> Response | None:
     """Answer one message; None if nobody waits for an answer."""
-    message_id = rpc.id_of(value)
+    message_id = jsonrpc.id_of(value)
     try:
-        message = rpc.read_message(value)
+        message = jsonrpc.read_message(value)
         if message is None:
             return None
-        version = rpc.find_version(message, context.headers)
+        version = jsonrpc.find_version(message, context.headers)
         if message.id is None:
             return None
         if number is not None:
             await _check_batched(server, context, message, number)
-        result = await _answer(server, context, message, is_stateless=version == rpc.STATELESS)
-        return Response(headers={"content-type": JSON}, body=rpc.write_result(message_id, result))
+        result = await _answer(server, context, message, is_stateless=version == jsonrpc.STATELESS)
+        return Response(headers={"content-type": JSON}, body=jsonrpc.write_result(message_id, result))
     except Exception as fault:  # noqa: BLE001 - the edge of one message, whose id the answer must have
         return _to_error(server, context, message_id, fault)
 
@@ -158,7 +158,7 @@ async def _check_batched(
     server: ToolServer[EntryT], context: RpcContext[EntryT], message: RpcMessage, number: int
 ) -> None:
     if message.method == "initialize":
-        raise RpcFault(rpc.INVALID_REQUEST, "initialize must not be part of a batch")
+        raise RpcFault(jsonrpc.INVALID_REQUEST, "initialize must not be part of a batch")
     if number > 1:
         await server.count_batched(context)
 
@@ -174,17 +174,19 @@ async def _answer(
             return _write_call(server, await server.call_tool(context, message), is_stateless=is_stateless)
         case "tools/list":
             if message.params.get("cursor") is not None:
-                raise RpcFault(rpc.INVALID_PARAMS, "There is only one page of tools: leave out cursor", http_status=200)
+                raise RpcFault(
+                    jsonrpc.INVALID_PARAMS, "There is only one page of tools: leave out cursor", http_status=200
+                )
             return _write_tools(server, server.list_tools(context), is_stateless=is_stateless)
         case "initialize":
-            version = rpc.choose_version(message.params.get("protocolVersion"))
+            version = jsonrpc.choose_version(message.params.get("protocolVersion"))
             await server.introduced(context, message.params.get("clientInfo"))
             return Raw(encode({"protocolVersion": version, **server.introduction, "serverInfo": server.info}))
         case "ping" if not is_stateless:
             return Raw(b"{}")
         case "server/discover" if is_stateless:
-            await server.introduced(context, message.meta.get(rpc.CLIENT_INFO))
-            shown = {**server.introduction, "supportedVersions": rpc.SUPPORTED, **server.complete, **server.caching}
+            await server.introduced(context, message.meta.get(jsonrpc.CLIENT_INFO))
+            shown = {**server.introduction, "supportedVersions": jsonrpc.SUPPORTED, **server.complete, **server.caching}
             return Raw(encode(shown))
     if server.resources and message.method.startswith("resources/"):
         return _write_resources(server, message, is_stateless=is_stateless)
@@ -208,7 +210,7 @@ def _read_resource(server: ToolServer[EntryT], uri: object) -> dict[str, object]
     found = next((each for each in server.resources if each.uri == uri), None)
     if found is None:
         words = "There is no resource with this uri; resources/list names all of them"
-        raise RpcFault(rpc.RESOURCE_NOT_FOUND, words, data={"uri": str(uri)[:200]}, http_status=200)
+        raise RpcFault(jsonrpc.RESOURCE_NOT_FOUND, words, data={"uri": str(uri)[:200]}, http_status=200)
     return {"uri": found.uri, "mimeType": found.mime_type, "text": found.read(), "_meta": found.meta}
 
 
@@ -229,7 +231,7 @@ def _write_call(server: ToolServer[EntryT], answered: ToolResponse, *, is_statel
 
 def _not_found(method: str, *, is_stateless: bool) -> RpcFault:
     words = f"There is no method named {method[:100]!r}"
-    return RpcFault(rpc.METHOD_NOT_FOUND, words, http_status=404 if is_stateless else 200)
+    return RpcFault(jsonrpc.METHOD_NOT_FOUND, words, http_status=404 if is_stateless else 200)
 
 
 def _to_error(
@@ -237,25 +239,25 @@ def _to_error(
 ) -> Response:
     if isinstance(fault, RpcFault | RpcRefusal):
         status, headers = fault.http_status if isinstance(fault, RpcFault) else 200, {}
-        body = rpc.write_error(message_id, fault.rpc_code, fault.message, fault.data)
+        body = jsonrpc.write_error(message_id, fault.rpc_code, fault.message, fault.data)
     else:
         refusal = translate(fault)
         status, headers = status_of(refusal), {**headers_of(refusal), **server.refused(context, refusal)}
-        code = CODES.get(refusal.kind, rpc.INVALID_REQUEST)
-        body = rpc.write_error(message_id, code, refusal.message, error_data(refusal))
+        code = CODES.get(refusal.kind, jsonrpc.INVALID_REQUEST)
+        body = jsonrpc.write_error(message_id, code, refusal.message, error_data(refusal))
     return Response(status=status, headers={"content-type": JSON, **headers}, body=body)
 
 
 def unknown_tool(name: str, advice: str) -> RpcFault:
     words = f"There is no tool named {name[:100]!r}; {advice}"
-    return RpcFault(rpc.INVALID_PARAMS, words, data={"reason": "unknown_tool"}, http_status=200)
+    return RpcFault(jsonrpc.INVALID_PARAMS, words, data={"reason": "unknown_tool"}, http_status=200)
 
 
 def read_params(params: Mapping[str, Any]) -> ToolParams:
     """Read which tool a call names and what it is given."""
     name, given = params.get("name"), params.get("arguments")
     if not isinstance(name, str):
-        raise RpcFault(rpc.INVALID_PARAMS, "params.name must be a string", http_status=200)
+        raise RpcFault(jsonrpc.INVALID_PARAMS, "params.name must be a string", http_status=200)
     if given is not None and not isinstance(given, dict):
-        raise RpcFault(rpc.INVALID_PARAMS, "params.arguments must be an object", http_status=200)
+        raise RpcFault(jsonrpc.INVALID_PARAMS, "params.arguments must be an object", http_status=200)
     return ToolParams(name, given or {})

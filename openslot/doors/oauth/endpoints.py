@@ -5,7 +5,7 @@ from msgspec import Struct
 from openslot.doors.http.doors import Exchange
 from openslot.doors.oauth import clients, operations
 from openslot.doors.oauth.models import AssistantScope, IssuedTokens, TokenRequest
-from openslot.doors.oauth.operations import resource_of
+from openslot.doors.oauth.operations import resource_of_tools
 from openslot.platform.core.work import Work
 from openslot.platform.routing import RateLimit, Response, get, post
 
@@ -18,7 +18,7 @@ async def describe_resource(work: Work) -> dict[str, object]:
     """Say which tool server tokens are for, and who issues them (RFC 9728)."""
     settings = work.runtime.settings
     return {
-        "resource": resource_of(settings),
+        "resource": resource_of_tools(settings),
         "resource_name": "Openslot",
         "authorization_servers": [settings.public_url],
         # Staying connected is a matter between the program and this server, not of the resource.

@@ -63,7 +63,7 @@ ENDED_KEPT = timedelta(days=30)
 USED_CODES_KEPT = timedelta(days=1)
 
 
-def resource_of(settings: Settings) -> str:
+def resource_of_tools(settings: Settings) -> str:
     """Name the tool server that tokens are issued for."""
     return f"{settings.public_url}/mcp"
 
@@ -88,8 +88,8 @@ def read_request(settings: Settings, client: AssistantClient, given: Parameters)
     state = given.get("state")
     if state is not None and (len(state) > LONGEST_STATE or not is_line(state)):
         raise InvalidOAuthRequest(Text("The state is too long or has characters that are not allowed"))
-    resource = given.get("resource", resource_of(settings))
-    if resource != resource_of(settings):
+    resource = given.get("resource", resource_of_tools(settings))
+    if resource != resource_of_tools(settings):
         raise InvalidTarget
     asked = given.get("scope", "").strip()
     scopes = read_scopes(asked) if asked else READ_SCOPES
@@ -154,7 +154,7 @@ async def issue(work: Work, asked: TokenRequest) -> IssuedTokens:
     """Issue tokens for a code or a refresh token, each of which is good for once."""
     if asked.grant_type not in {"authorization_code", "refresh_token"}:
         raise UnsupportedGrantType
-    if asked.resource and asked.resource != resource_of(work.runtime.settings):
+    if asked.resource and asked.resource != resource_of_tools(work.runtime.settings):
         raise InvalidTarget
     await _check_client(work, asked.client_id)
     exchange = redeem_code if asked.grant_type == "authorization_code" else refresh
@@ -186,7 +186,7 @@ async def redeem_code(work: Work, asked: TokenRequest) -> IssuedTokens | OAuthRe
     is_same = code.client_id == asked.client_id and asked.redirect_uri in {"", code.redirect_uri}
     if not is_same or not is_proven(code.challenge, asked.code_verifier):
         return InvalidGrant()
-    if code.resource != resource_of(work.runtime.settings):
+    if code.resource != resource_of_tools(work.runtime.settings):
         return InvalidTarget()
     lasts = REFRESH_LASTS if AssistantScope.OFFLINE_ACCESS in code.scopes else ACCESS_LASTS
     grant = AssistantGrant(
@@ -228,7 +228,7 @@ async def refresh(work: Work, asked: TokenRequest) -> IssuedTokens | OAuthRefusa
     grant = found.grant
     if not found.is_used:
         is_usable = found.is_open and found.expires_at > work.now and grant.is_running(now=work.now)
-        if not is_usable or grant.resource != resource_of(work.runtime.settings):
+        if not is_usable or grant.resource != resource_of_tools(work.runtime.settings):
             return InvalidGrant()
         if not set(asked.scope.split()) <= set(grant.scopes):
             return InvalidScope("A refresh can't add scopes. Ask the user again")
@@ -292,7 +292,7 @@ async def change_asks_first(work: Work, user: User, grant_id: UUID, asks_first: 
     await store.change_asks_first(work.db, user.id, grant.id, asks_first)
 
 
-async def disconnect(work: Work, user: User, grant_id: UUID, *, by: EndedBy = "user") -> None:
+async def end_assistant_grant(work: Work, user: User, grant_id: UUID, *, by: EndedBy = "user") -> None:
     """End a connection of a user, from the next call on."""
     await end_grant(work, (await get_assistant(work, user, grant_id)).id, by=by)
 

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from openslot.domains.access import idempotency
 from openslot.domains.access.door import network_of
 from openslot.domains.accounts.profiles.operations import follow
-from openslot.domains.availability import operations as availability
-from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.claims.operations import drop_slot_hold, hold_slot
 from openslot.domains.availability.errors import HoldNotFound
 from openslot.domains.availability.models import ById, ByPage, EventTypeRef
+from openslot.domains.availability.operations import get_slot_context, list_open_slots
 from openslot.domains.availability.schemas import write_slots
 from openslot.domains.bookings import email_proofs, public_api
 from openslot.domains.bookings.links import manage_url
@@ -33,10 +33,10 @@ from openslot.domains.bookings.schemas import (
     show_created,
     without_links,
 )
-from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.errors import EventTypeNotFound
+from openslot.domains.event_types.operations import get_page_of_host
 from openslot.domains.event_types.schemas import WantedMinutes
-from openslot.domains.payments import operations as payments
+from openslot.domains.payments.operations import book_with_payment, open_checkout
 from openslot.doors.mcp.door import is_own_host
 from openslot.doors.mcp.quotes import quote, quote_some
 from openslot.doors.mcp.retries import IdempotencyKey, run_once
@@ -141,13 +141,13 @@ async def find_host(work: Work, *, page: PageAddress) -> HostOffers:
             found = await follow(
                 work,
                 address.username,
-                lambda name: availability.get_offer(work, ByPage(name, address.slug, address.token)),
+                lambda name: get_slot_context(work, ByPage(name, address.slug, address.token)),
             )
             host = QuotedHost(name=quote(found.host_name), username=found.host_username, timezone=found.host_zone)
             event_type = found.inputs.event_type
             page_url = f"{base}/{found.host_username}/{event_type.slug}"
             return HostOffers(host=host, event_types=[show_event_type(event_type)], page_url=page_url)
-        shown = await follow(work, address.username, partial(event_types.get_host_page, work))
+        shown = await follow(work, address.username, partial(get_page_of_host, work))
     return HostOffers(
         host=QuotedHost(
             name=quote(shown.name), username=shown.username, timezone=shown.zone, welcome=quote_some(shown.welcome)
@@ -197,9 +197,7 @@ async def list_times(
     work: Work, which: EventTypeRef, timezone: str, days: tuple[date | None, date | None], without: UUID | None = None
 ) -> WrittenTimes:
     first, last = days
-    _, slots, zone = await availability.list_open(
-        work, which, timezone=timezone, first=first, last=last, without=without
-    )
+    _, slots, zone = await list_open_slots(work, which, timezone=timezone, first=first, last=last, without=without)
     shown, rest = slots.starts[:MAX_TIMES], slots.starts[MAX_TIMES : MAX_TIMES + 1]
     continues_on = msgspec.json.decode(write_slots(replace(slots, starts=rest), viewer=zone))
     return WrittenTimes(
@@ -227,7 +225,7 @@ async def hold_time(
     """
     which = ById(_read_id(event_type_id, "eventTypeId", EventTypeNotFound), token, duration_minutes)
     with naming("eventTypeId"):
-        held = await claims.hold(work, which, start_time, holder=call.address)
+        held = await hold_slot(work, which, start_time, holder=call.address)
     return HeldTime(hold_id=str(held.id), expires_at=iso(held.expires_at))
 
 
@@ -236,7 +234,7 @@ async def release_hold(work: Work, *, hold_id: Id) -> Success:
     """Give a held time back before its ten minutes are over, because the person has chosen another one."""
     held = _read_id(hold_id, "holdId", HoldNotFound)
     with naming("holdId"):
-        await claims.drop_hold(work, held)
+        await drop_slot_hold(work, held)
     return Success()
 
 
@@ -269,7 +267,7 @@ async def book(work: Work, call: PublicCall, *, arguments: BookArguments) -> Boo
     if created.status is not Status.PENDING_PAYMENT or created.manage_url is msgspec.UNSET:
         return show_booked(created)
     try:
-        url = await payments.open_checkout(work.runtime, UUID(created.booking_id))
+        url = await open_checkout(work.runtime, UUID(created.booking_id))
     except Refusal:
         if request is not None:
             await idempotency.forget_response(work, request)
@@ -311,7 +309,7 @@ async def _book_once(
 
 
 async def _book(work: Work, wanted: BookingWanted) -> CreatedPublicBooking:
-    booking = await payments.book(work, wanted)
+    booking = await book_with_payment(work, wanted)
     url = manage_url(work.runtime, booking.id)
     return show_created(
         booking, manage_url=url, payment_url=msgspec.UNSET, no_messages_to=msgspec.UNSET, series=msgspec.UNSET

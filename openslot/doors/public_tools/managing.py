@@ -17,7 +17,7 @@ from openslot.domains.bookings.links import PAGE, read_manage_token
 from openslot.domains.bookings.models import BookingDetails, BookingRef, Status
 from openslot.domains.bookings.rules import is_over, name_wanted_time
 from openslot.domains.bookings.schemas import CancelBody, RescheduleBody
-from openslot.domains.payments import public_api as payments_api
+from openslot.domains.payments.public_api import cancel_managed_booking, get_managed_booking, get_waiting
 from openslot.doors.mcp.tools import naming
 from openslot.doors.public_tools.booking import FirstDay, LastDay, Start, list_times, tool
 from openslot.doors.public_tools.picker import PICKER_URI
@@ -48,7 +48,7 @@ async def get_booking(work: Work, *, manage_url: ManageUrl) -> QuotedBooking:
 
 
 async def _get_booking(work: Work, token: str) -> QuotedBooking:
-    return show_booking(await payments_api.get_managed_booking(work, token))
+    return show_booking(await get_managed_booking(work, token))
 
 
 def _read_token(url: str) -> str:
@@ -84,7 +84,7 @@ async def _get_movable(work: Work, ref: BookingRef) -> BookingDetails:
     try:
         details = await bookings.get_booking(work, ref)
     except BookingNotFound:
-        await payments_api.get_waiting(work, ref.id)
+        await get_waiting(work, ref.id)
         raise BookingNotConfirmed from None
     if details.booking.status is Status.CANCELLED:
         raise BookingAlreadyCancelled
@@ -118,5 +118,5 @@ async def cancel_booking(work: Work, *, manage_url: ManageUrl, reason: GivenReas
     """
     token = _read_token(manage_url)
     with naming("manageUrl"):
-        await payments_api.cancel_managed_booking(work.acting_as(PUBLIC), token, CancelBody(reason=reason))
+        await cancel_managed_booking(work.acting_as(PUBLIC), token, CancelBody(reason=reason))
         return await _get_booking(work, token)

@@ -72,7 +72,7 @@ async def get_user(
 ) -> Response:
     """Get a user; 304 if unchanged."""
     projection = resources.read_projection(attributes, excluded)
-    row = await operations.get_user(work, user_id)
+    row = await operations.get_scim_user(work, user_id)
     known = request.headers.get("if-none-match")
     if known is not None and resources.is_named(row["version"], known):
         return Response(status=304, headers={"etag": resources.etag(row["version"])})

@@ -5,17 +5,21 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.errors import EmailAlreadyExists, MemberAlreadyExists, MemberNotFound
-from openslot.domains.accounts.invitations import operations as invitations
-from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.invitations.operations import WEEK, invite_if_allowed
+from openslot.domains.accounts.members.operations import (
+    add_described_member,
+    describe_member,
+    get_member,
+    get_member_for_change,
+)
 from openslot.domains.accounts.models import Member, Organization, User, UserWanted
-from openslot.domains.accounts.operations import change_address
-from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.operations import change_address, find_user_by_email, get_user, has_password, rename_user
+from openslot.domains.accounts.organizations.operations import get_organization_by_id
 from openslot.domains.accounts.organizations.store import has_domain_of, has_foreign_domain, lock_organization
 from openslot.domains.accounts.store import lock_host, lock_leavers
 from openslot.domains.people import departures
-from openslot.domains.people import operations as people
+from openslot.domains.people.operations import welcome_user
 from openslot.doors.scim import resources, store
 from openslot.doors.scim.attributes import MAX_RESULTS
 from openslot.doors.scim.errors import InvalidValue, NotUnique, VersionMismatch
@@ -32,7 +36,7 @@ from openslot.platform.jobs.batches import delete_old
 ResourceChange = Callable[[resources.Resource], resources.Resource]
 
 
-async def get_user(work: Work, user_id: UUID) -> Row:
+async def get_scim_user(work: Work, user_id: UUID) -> Row:
     row = await store.find_shown(work.db, _organization_id(work), user_id)
     if row is None:
         raise MemberNotFound
@@ -49,9 +53,9 @@ async def list_users(work: Work, *, filter_: str | None, start: int, count: int)
 async def create_user(work: Work, body: Mapping[str, Any]) -> Row:
     """Add someone to the organization: a new account, or the existing one with the address."""
     wanted = resources.check_user(resources.read_user(body))
-    organization = await organizations.get_organization_by_id(work, _organization_id(work))
+    organization = await get_organization_by_id(work, _organization_id(work))
     email = resources.get_email(wanted)
-    user = await accounts.find_user_by_email(work, email)
+    user = await find_user_by_email(work, email)
     said_active = wanted.pop("active", True)
     if user is not None:
         # Who is said to have left goes with what they have in teams, whose locks come first.
@@ -66,13 +70,13 @@ async def create_user(work: Work, body: Mapping[str, Any]) -> Row:
     else:
         pending = not await has_domain_of(work.db, organization.id, user.email)
     try:
-        member_id = await members.add_described_member(
+        member_id = await add_described_member(
             work, organization, user, profile=wanted, said_active=said_active, pending=pending
         )
     except MemberAlreadyExists:
         raise NotUnique(f"{email} is already a user of this organization") from None
     await _begin(work, organization, member_id, is_active=said_active, is_new=is_new)
-    return await get_user(work, member_id)
+    return await get_scim_user(work, member_id)
 
 
 async def replace_user(work: Work, user_id: UUID, body: Mapping[str, Any], *, if_match: str | None) -> Row:
@@ -88,15 +92,15 @@ async def patch_user(work: Work, user_id: UUID, body: Mapping[str, Any], *, if_m
 
 async def remove_user(work: Work, user_id: UUID, *, if_match: str | None) -> None:
     """Remove a user from the organization; the account stays."""
-    organization = await organizations.get_organization_by_id(work, _organization_id(work))
-    member = await members.get_member_for_change(work, organization.id, user_id)
+    organization = await get_organization_by_id(work, _organization_id(work))
+    member = await get_member_for_change(work, organization.id, user_id)
     _check_version(member, if_match)
     await departures.remove(work, organization, member)
 
 
 async def _change(work: Work, user_id: UUID, change: ResourceChange, *, if_match: str | None) -> Row:
-    organization = await organizations.get_organization_by_id(work, _organization_id(work))
-    member = await members.get_member_for_change(work, organization.id, user_id)
+    organization = await get_organization_by_id(work, _organization_id(work))
+    member = await get_member_for_change(work, organization.id, user_id)
     _check_version(member, if_match)
     current = _describe(member)
     wanted = change({**current, **({} if member.said_active is None else {"active": member.said_active})})
@@ -106,10 +110,10 @@ async def _change(work: Work, user_id: UUID, change: ResourceChange, *, if_match
             await lock_organization(work.db, organization.id)
             await _check_unique(work, organization.id, wanted["userName"], besides=member.id)
         profile = member.profile if wanted == current else wanted
-        await members.describe_member(work, member, profile=profile, said_active=said_active)
+        await describe_member(work, member, profile=profile, said_active=said_active)
         await _reach_account(work, organization, member, current, wanted)
         await _set_active(work, organization, member, said_active)
-    return await get_user(work, user_id)
+    return await get_scim_user(work, user_id)
 
 
 async def _set_active(work: Work, organization: Organization, member: Member, said_active: bool | None) -> None:
@@ -128,23 +132,23 @@ async def _reach_account(
         return
     name = resources.find_new_name(current, wanted)
     if name is not None and name != member.user.name:
-        await accounts.rename(work, member.user, name)
+        await rename_user(work, member.user, name)
     email = resources.get_email(wanted)
     if fold_ascii(email) in {fold_ascii(member.user.email), fold_ascii(resources.get_email(current))}:
         return
     if not await has_domain_of(work.db, organization.id, email):
         return
     try:
-        is_changed = await change_address(work, organization, await accounts.get_user(work, member.user.id), email)
+        is_changed = await change_address(work, organization, await get_user(work, member.user.id), email)
     except EmailAlreadyExists:
         raise NotUnique(f"Another account has the address {email}") from None
     if is_changed:
-        await _invite(work, organization, await members.get_member(work, organization.id, member.id))
+        await _invite(work, organization, await get_member(work, organization.id, member.id))
 
 
 async def _begin(work: Work, organization: Organization, member_id: UUID, *, is_active: bool, is_new: bool) -> None:
     """Open or close the account of a new member, and invite its owner if a step is missing."""
-    member = await members.get_member(work, organization.id, member_id)
+    member = await get_member(work, organization.id, member_id)
     if not is_active:
         # Whoever had an open account leaves; an account that was opened a moment ago has nothing to lose.
         is_leaving = not is_new and member.user.disabled_at is None
@@ -155,15 +159,15 @@ async def _begin(work: Work, organization: Organization, member_id: UUID, *, is_
 
 
 async def _invite(work: Work, organization: Organization, member: Member) -> None:
-    if member.pending or not await accounts.has_password(work, member.user):
-        await invitations.invite_if_allowed(work, organization, member.user)
+    if member.pending or not await has_password(work, member.user):
+        await invite_if_allowed(work, organization, member.user)
 
 
 async def _welcome(work: Work, wanted: resources.Resource, email: str) -> User:
     zone = find_zone(wanted.get("timezone", ""))
     new = UserWanted(email=email, name=resources.get_name(wanted), zone=str(zone) if zone else "UTC")
     try:
-        return await people.welcome(work, new)
+        return await welcome_user(work, new)
     except EmailAlreadyExists:
         # Another transaction has opened the account since the look-up.
         raise NotUnique(f"Another account has the address {email}") from None
@@ -229,7 +233,7 @@ async def tidy_scim(work: Work) -> str:
     """Remove logged requests after 30 days, departures that no longer count, and old invitations."""
     requests = await delete_old(work.db, "scim_requests", "at", before=work.now - KEPT)
     await delete_old(work.db, "departures", "at", before=work.now - departures.WITHIN)
-    await delete_old(work.db, "sent_invitations", "at", before=work.now - invitations.WEEK)
+    await delete_old(work.db, "sent_invitations", "at", before=work.now - WEEK)
     removed = await delete_old(work.db, "invitations", "expires_at", before=work.now - INVITATIONS_KEPT)
     return f"{requests} logged requests, {removed} invitations removed"
 

@@ -7,20 +7,19 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from openslot.domains.access import address_changes
-from openslot.domains.access import operations as access
 from openslot.domains.access.address_changes import PATH
 from openslot.domains.access.errors import ApiPlanRequired, CredentialNotFound, InvalidEmailLink
 from openslot.domains.access.models import Credential, CredentialKind, KeyName
-from openslot.domains.access.two_factor import operations as two_factor
-from openslot.domains.accounts import operations as accounts
+from openslot.domains.access.operations import change_password, create_api_key, list_credentials, revoke_credential
+from openslot.domains.access.two_factor.operations import get_two_factor_state, has_two_factor
 from openslot.domains.accounts.errors import EmailAlreadyExists, EmailManagedByOrganization
 from openslot.domains.accounts.models import User
-from openslot.domains.accounts.operations import check_own_address
+from openslot.domains.accounts.operations import check_own_address, list_plan_grants
 from openslot.domains.accounts.plans import PLANS_WITH_API
-from openslot.doors.agents.emails import operations as emails
+from openslot.doors.agents.emails.operations import get_email_recipient, unsubscribe_recipient
 from openslot.doors.http.doors import take
 from openslot.doors.http.errors import status_of
-from openslot.doors.oauth import operations as assistants
+from openslot.doors.oauth.operations import end_assistant_grant, get_assistant, list_assistants, resource_of_tools
 from openslot.doors.oauth.rules import SCOPES
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.cookies import browser_of, cookies_for
@@ -58,32 +57,32 @@ async def show_account(work: Work, user: User, form: Form[Any] = Form()) -> Resp
 
 
 @post("/account/password", transaction="none", shows=show_account, own_status=True)
-async def change_password(request: Request, work: Work, user: User, form: Form[PasswordForm]) -> Response:
+async def change_own_password(request: Request, work: Work, user: User, form: Form[PasswordForm]) -> Response:
     """Replace the password; every other device is signed out."""
     sent = form.get()
-    signed_in = await access.change_password(
+    signed_in = await change_password(
         work, user, current=sent.current, new=sent.password, code=sent.code, user_agent=browser_of(request)
     )
     return redirect("/account?done=password", *cookies_for(work, signed_in))
 
 
 async def _show_account(work: Work, user: User, form: Form[Any], *, new_key: tuple[str, str] | None = None) -> Response:
-    keys = await access.list_credentials(work, CredentialKind.API_KEY, user.id)
+    keys = await list_credentials(work, CredentialKind.API_KEY, user.id)
     return page(
         "account.html",
         user,
         here="/account",
         notices=NOTICES,
         form=form,
-        plan=words.plan(await accounts.list_plan_grants(work, user), zone=user.zone, now=work.now),
+        plan=words.plan(await list_plan_grants(work, user), zone=user.zone, now=work.now),
         sells_plans=work.runtime.settings.stripe_key is not None,
         may_use_api=user.effective_plan in PLANS_WITH_API,
         keys=keys,
-        assistants=await assistants.list_assistants(work, user),
+        assistants=await list_assistants(work, user),
         scope_names=SCOPES,
-        tool_server=assistants.resource_of(work.runtime.settings),
+        tool_server=resource_of_tools(work.runtime.settings),
         expiries=EXPIRIES,
-        needs_code=await two_factor.is_on(work, user),
+        needs_code=await has_two_factor(work, user),
         new_key=new_key,
         first_request=curl(work, user, "/me", key=new_key[1]) if new_key else None,
     )
@@ -117,7 +116,7 @@ async def show_change_of_address(work: Work, user: User, form: Form[ChangeAddres
         await check_own_address(work, user)
     except EmailManagedByOrganization as refusal:
         return page("account_email_managed.html", user, here=HERE, obstacle=refusal.sentence)
-    state = await two_factor.get_state(work, user)
+    state = await get_two_factor_state(work, user)
     waiting = await address_changes.find_own_change(work, user)
     return page(
         "account_email.html",
@@ -188,7 +187,7 @@ async def create_key(work: Work, user: User, form: Form[KeyForm]) -> Response:
         raise ApiPlanRequired
     sent = form.get()
     expires_at = expiry_of(sent.expires, now=work.now)
-    key, credential = await access.create_api_key(work, user, name=sent.name, expires_at=expires_at)
+    key, credential = await create_api_key(work, user, name=sent.name, expires_at=expires_at)
     return await _show_account(work, user, Form(), new_key=(credential.name, key))
 
 
@@ -203,12 +202,12 @@ async def ask_to_revoke(work: Work, user: User, key_id: UUID) -> Response:
 @post("/account/keys/{key_id}/revoke")
 async def revoke_key(work: Work, user: User, key_id: UUID) -> Response:
     key = await _get_key(work, user, key_id)
-    await access.revoke_credential(work, CredentialKind.API_KEY, user.id, key.id)
+    await revoke_credential(work, CredentialKind.API_KEY, user.id, key.id)
     return redirect("/account?done=revoked")
 
 
 async def _get_key(work: Work, user: User, key_id: UUID) -> Credential:
-    for key in await access.list_credentials(work, CredentialKind.API_KEY, user.id):
+    for key in await list_credentials(work, CredentialKind.API_KEY, user.id):
         if key.id == key_id:
             return key
     raise CredentialNotFound
@@ -216,7 +215,7 @@ async def _get_key(work: Work, user: User, key_id: UUID) -> Credential:
 
 @get("/account/assistants/{grant_id}/disconnect")
 async def ask_to_disconnect(work: Work, user: User, grant_id: UUID) -> Response:
-    assistant = await assistants.get_assistant(work, user, grant_id)
+    assistant = await get_assistant(work, user, grant_id)
     if not assistant.is_running(now=work.now):
         return redirect("/account#assistants")
     return page("account_assistant.html", user, here="/account", assistant=assistant, scope_names=SCOPES)
@@ -224,19 +223,19 @@ async def ask_to_disconnect(work: Work, user: User, grant_id: UUID) -> Response:
 
 @post("/account/assistants/{grant_id}/disconnect")
 async def disconnect_assistant(work: Work, user: User, grant_id: UUID) -> Response:
-    await assistants.disconnect(work, user, grant_id)
+    await end_assistant_grant(work, user, grant_id)
     return redirect("/account?done=disconnected")
 
 
 @get("/unsubscribe/{token}")
 async def show_unsubscribe(work: Work, token: str) -> Response:
     """Ask whether to unsubscribe; looking at the page changes nothing, because programs follow links too."""
-    _, is_done = await emails.get_recipient(work, token)
+    _, is_done = await get_email_recipient(work, token)
     return page("unsubscribe.html", None, token=token, is_done=is_done)
 
 
 @post("/unsubscribe/{token}")
-async def unsubscribe(work: Work, token: str) -> Response:
+async def stop_marketing_mail(work: Work, token: str) -> Response:
     """Unsubscribe at once, whatever the form says: RFC 8058 needs no cookie and no second step."""
-    await emails.unsubscribe(work, token)
+    await unsubscribe_recipient(work, token)
     return page("unsubscribe.html", None, token=token, is_done=True)

@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from openslot.domains.access.models import AsksFirst
 from openslot.domains.accounts.models import User
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.models import BookingRef
+from openslot.domains.bookings.operations import get_booking
 from openslot.doors.assistants import activity, approvals
-from openslot.doors.assistants.calls import operations as calls
+from openslot.doors.assistants.calls.operations import approve_waiting_call
 from openslot.doors.assistants.words import OUTCOMES, name_tool
 from openslot.doors.mcp.approvals import ApprovalStatus, is_expired
 from openslot.doors.oauth import operations
@@ -137,7 +137,7 @@ def _status(approval: AssistantApproval, work: Work) -> ApprovalStatus:
 async def _describe_booking(work: Work, user: User, given: Mapping[str, object]) -> Text | None:
     """Say which booking a call is about, as it is now."""
     try:
-        details = await bookings.get_booking(work, BookingRef(UUID(str(given.get("bookingId"))), user.id))
+        details = await get_booking(work, BookingRef(UUID(str(given.get("bookingId"))), user.id))
     except (ValueError, NotFound):
         return None
     booking = details.booking
@@ -170,7 +170,7 @@ def _show(value: object) -> str:
 @post("/account/approvals/{approval_id}/approve", shows=show_approval, at={Conflict: "form"}, own_status=True)
 async def approve_call(work: Work, user: User, approval_id: UUID) -> Response:
     """Carry out what an assistant wants to do."""
-    is_done = await calls.approve(work, user, approval_id)
+    is_done = await approve_waiting_call(work, user, approval_id)
     return redirect(f"{APPROVALS}?done={'approved' if is_done else 'refused'}")
 
 

@@ -2,7 +2,7 @@
 
 from openslot.domains.access.models import Entry
 from openslot.domains.accounts.models import User
-from openslot.domains.bookings import operations as bookings
+from openslot.domains.bookings.operations import search_by_name
 from openslot.doors.http.assets import send_asset
 from openslot.doors.web.shared.list_queries import read_list_query
 from openslot.doors.web.shared.navigation import audiences_of
@@ -34,7 +34,7 @@ async def send_palette(request: Request, entry: Entry, user: User) -> Response:
 async def show_search(request: Request, work: Work, user: User) -> Response:
     """Show people, bookings and event types whose name has the text in it."""
     query = read_list_query(request, user, "/search", "q")
-    found = await bookings.search(work, user, query["q"], limit=ON_PAGE)
+    found = await search_by_name(work, user, query["q"], limit=ON_PAGE)
     return page("dashboard/search.html", user, here="/help", form=query.form, found=found)
 
 
@@ -42,5 +42,5 @@ async def show_search(request: Request, work: Work, user: User) -> Response:
 async def list_options(request: Request, work: Work, user: User) -> Response:
     """Send what the palette adds to the pages while somebody types."""
     query = read_list_query(request, user, "/search", "q")
-    found = await bookings.search(work, user, query["q"], limit=IN_PALETTE)
+    found = await search_by_name(work, user, query["q"], limit=IN_PALETTE)
     return page("layout/found.html", user, found=found, all=query.link())

@@ -4,18 +4,27 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import User
-from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.operations import list_plan_grants
+from openslot.domains.accounts.organizations.operations import get_organization_by_id
 from openslot.domains.accounts.plans import Plan, running
 from openslot.domains.payments.models import Mode
-from openslot.domains.plans import operations as subscriptions
-from openslot.domains.plans import rules as subscription_rules
 from openslot.domains.plans.models import BillingPeriod, StoredPrice, Subscriber, SubscriptionStatus
-from openslot.domains.plans.operations import PlanOwner
+from openslot.domains.plans.operations import (
+    PlanOwner,
+    find_plan_mode,
+    find_plan_prices,
+    find_subscriber,
+    is_plan_decided,
+    list_plan_prices,
+    open_plan_portal,
+    read_subscription_of,
+    subscribe_to_plan,
+)
+from openslot.domains.plans.rules import PAID_STATUSES
 from openslot.doors.http.doors import Exchange
-from openslot.doors.web.shared import organization as current
 from openslot.doors.web.shared import words
+from openslot.doors.web.shared.organization import get_administered_membership, organization_page
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.platform.core.errors import NotFound
 from openslot.platform.core.work import Work
@@ -54,7 +63,7 @@ class OfferedPlan(Struct, frozen=True, kw_only=True):
 
 @get("/account/plan")
 async def show_plan(request: Request, work: Work, user: User, form: Form[Any] = Form()) -> Response:
-    grants = await accounts.list_plan_grants(work, user)
+    grants = await list_plan_grants(work, user)
     shown = await _read(request, work, PlanOwner(user=user))
     counts = words.plan(grants, zone=user.zone, now=work.now)
     return page("plans/own.html", user, here="/account", notices=NOTICES, form=form, counts=counts, **shown)
@@ -63,13 +72,13 @@ async def show_plan(request: Request, work: Work, user: User, form: Form[Any] = 
 @post("/account/plan/checkout", transaction="none", shows=show_plan)
 async def subscribe(work: Work, user: User, form: Form[SubscribeForm]) -> Response:
     """Open a checkout; the page shows the way there, because a form must not lead to another site."""
-    await subscriptions.subscribe(work.runtime, PlanOwner(user=user), form.get().plan)
+    await subscribe_to_plan(work.runtime, PlanOwner(user=user), form.get().plan)
     return redirect(f"{ACCOUNT}?done=checkout")
 
 
 @get("/account/plan/billing")
 async def open_billing(work: Work, user: User) -> Response:
-    return redirect(await subscriptions.open_portal(work.runtime, PlanOwner(user=user)))
+    return redirect(await open_plan_portal(work.runtime, PlanOwner(user=user)))
 
 
 @get("/account/plan/return")
@@ -80,11 +89,11 @@ async def return_to_plan(work: Work, user: User) -> Response:
 
 @get("/organization/plan")
 async def show_organization_plan(request: Exchange, work: Work, user: User, form: Form[Any] = Form()) -> Response:
-    own = current.get_administered(request)
-    organization = await organizations.get_organization_by_id(work, own.organization_id)
+    own = get_administered_membership(request)
+    organization = await get_organization_by_id(work, own.organization_id)
     shown = await _read(request, work, PlanOwner(user=user, organization_id=own.organization_id))
     counts = words.PLANS[running(organization.plan, organization.plan_until, now=work.now)]
-    return current.organization_page(
+    return organization_page(
         "plans/organization.html",
         request,
         own,
@@ -98,13 +107,13 @@ async def show_organization_plan(request: Exchange, work: Work, user: User, form
 
 @post("/organization/plan/checkout", transaction="none", shows=show_organization_plan)
 async def subscribe_organization(request: Exchange, work: Work, user: User, form: Form[SubscribeForm]) -> Response:
-    await subscriptions.subscribe(work.runtime, _administered(request, user), form.get().plan)
+    await subscribe_to_plan(work.runtime, _administered(request, user), form.get().plan)
     return redirect(f"{ORGANIZATION}?done=checkout")
 
 
 @get("/organization/plan/billing")
 async def open_organization_billing(request: Exchange, work: Work, user: User) -> Response:
-    return redirect(await subscriptions.open_portal(work.runtime, _administered(request, user)))
+    return redirect(await open_plan_portal(work.runtime, _administered(request, user)))
 
 
 @get("/organization/plan/return")
@@ -113,24 +122,24 @@ async def return_to_organization_plan(request: Exchange, work: Work, user: User)
 
 
 def _administered(request: Exchange, user: User) -> PlanOwner:
-    return PlanOwner(user=user, organization_id=current.get_administered(request).organization_id)
+    return PlanOwner(user=user, organization_id=get_administered_membership(request).organization_id)
 
 
 async def _return(work: Work, owner: PlanOwner) -> Response:
-    if not await subscriptions.read_owner(work.runtime, owner.id):
+    if not await read_subscription_of(work.runtime, owner.id):
         return redirect(f"{owner.path}?done=later")
-    found = await subscriptions.find(work, owner.id)
-    is_paid = found is not None and found.status in subscription_rules.PAID
+    found = await find_subscriber(work, owner.id)
+    is_paid = found is not None and found.status in PAID_STATUSES
     return redirect(f"{owner.path}?done=active" if is_paid else owner.path)
 
 
 async def _read(request: Request, work: Work, owner: PlanOwner) -> dict[str, Any]:
     """Read what the pages of users and organizations have in common."""
-    mode = subscriptions.find_mode(work.runtime.settings)
+    mode = find_plan_mode(work.runtime.settings)
     if mode is None:
         raise NotFound
-    found = await subscriptions.find(work, owner.id)
-    is_decided = await subscriptions.is_decided(work, owner)
+    found = await find_subscriber(work, owner.id)
+    is_decided = await is_plan_decided(work, owner)
     is_open = _has_open_checkout(work, found)
     return {
         "path": owner.path,
@@ -159,7 +168,7 @@ def describe(subscriber: Subscriber, *, zone: str) -> tuple[Text, str] | None:
     if subscriber.status is SubscriptionStatus.PAST_DUE and subscriber.grace_until is not None:
         until = words.day(subscriber.grace_until, zone)
         return Text("The last payment failed. The plan lasts until %(day)s unless it is paid.", day=until), "warn"
-    if subscriber.status not in subscription_rules.PAID:
+    if subscriber.status not in PAID_STATUSES:
         return Text("The subscription is not paid, so its plan is off. Pay under “Manage billing”."), "bad"
     if subscriber.ends_at is not None:
         return Text("The subscription ends on %(day)s.", day=words.day(subscriber.ends_at, zone)), "warn"
@@ -169,7 +178,7 @@ def describe(subscriber: Subscriber, *, zone: str) -> tuple[Text, str] | None:
 
 
 async def _list_offers(work: Work) -> list[OfferedPlan]:
-    prices = {id_: show_price(each) for id_, each in (await subscriptions.list_prices(work)).items()}
+    prices = {id_: show_price(each) for id_, each in (await list_plan_prices(work)).items()}
     return [
         OfferedPlan(
             plan=plan,
@@ -177,7 +186,7 @@ async def _list_offers(work: Work) -> list[OfferedPlan]:
             gives=GIVES[plan],
             price=prices.get(price_id),
         )
-        for plan, price_id in subscriptions.find_prices(work.runtime.settings).by_plan.items()
+        for plan, price_id in find_plan_prices(work.runtime.settings).by_plan.items()
     ]
 
 

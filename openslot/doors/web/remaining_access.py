@@ -2,12 +2,12 @@
 
 from msgspec import Struct
 
-from openslot.domains.access import operations as access
 from openslot.domains.access import sessions
 from openslot.domains.access.models import Credential, CredentialKind, Session
+from openslot.domains.access.operations import list_credentials, revoke_credential
 from openslot.domains.accounts.models import User
-from openslot.doors.oauth import operations as assistants
 from openslot.doors.oauth.models import AssistantGrant
+from openslot.doors.oauth.operations import end_assistant_grant, list_assistants
 from openslot.doors.web.sessions import ACCESS, PATH, name_browser
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.platform.core.work import Work
@@ -50,10 +50,10 @@ async def end_access(work: Work, user: User, form: Form[AccessForm]) -> Response
     sent, found = form.get(), await _list_access(work, user)
     for grant in found.assistants:
         if str(grant.id) in sent.assistant:
-            await assistants.disconnect(work, user, grant.id)
+            await end_assistant_grant(work, user, grant.id)
     for key in found.keys:
         if str(key.id) in sent.key:
-            await access.revoke_credential(work, CredentialKind.API_KEY, user.id, key.id)
+            await revoke_credential(work, CredentialKind.API_KEY, user.id, key.id)
     for session in found.sessions:
         if str(session.id) in sent.session:
             await sessions.end_session(work, user, session.id)
@@ -61,9 +61,9 @@ async def end_access(work: Work, user: User, form: Form[AccessForm]) -> Response
 
 
 async def _list_access(work: Work, user: User) -> Access:
-    keys = await access.list_credentials(work, CredentialKind.API_KEY, user.id)
+    keys = await list_credentials(work, CredentialKind.API_KEY, user.id)
     return Access(
-        assistants=await assistants.list_assistants(work, user),
+        assistants=await list_assistants(work, user),
         keys=[each for each in keys if each.is_active(now=work.now)],
         sessions=[each for each in await sessions.list_sessions(work, user) if each.id != work.actor.credential_id],
     )

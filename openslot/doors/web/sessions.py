@@ -9,7 +9,7 @@ from msgspec import Struct
 from openslot.domains.access import sessions
 from openslot.domains.access.errors import InvalidResetLink
 from openslot.domains.access.models import Session
-from openslot.domains.access.resets import operations as resets
+from openslot.domains.access.resets.operations import get_reset_user, request_reset, reset_password
 from openslot.domains.access.sessions import find_browser, find_system
 from openslot.domains.accounts.models import User
 from openslot.doors.web.account import NewPassword, check_trap, count_form, keep_address_private
@@ -87,7 +87,7 @@ async def ask_for_reset(request: Request, work: Work, form: Form[ForgotForm]) ->
     check_trap(form)
     await count_form(work, request)
     async with work.transaction():
-        await resets.request_reset(work, form.get().email)
+        await request_reset(work, form.get().email)
     return redirect("/password/forgot?done=sent")
 
 
@@ -95,18 +95,18 @@ async def ask_for_reset(request: Request, work: Work, form: Form[ForgotForm]) ->
 async def show_reset(work: Work, token: str, form: Form[ResetForm] = Form()) -> Response:
     """Ask for the new password; looking at the page changes nothing, because programs follow links too."""
     try:
-        user = await resets.get_reset_user(work, token)
+        user = await get_reset_user(work, token)
     except InvalidResetLink:
         return _explain()
     return keep_address_private(page("sign_up/reset.html", None, form=form, email=user.email, token=token))
 
 
 @post("/password/reset/{token}", transaction="none", shows=show_reset)
-async def reset_password(request: Request, work: Work, token: str, form: Form[ResetForm]) -> Response:
+async def save_new_password(request: Request, work: Work, token: str, form: Form[ResetForm]) -> Response:
     """Replace the password and sign out everywhere; the user signs in with the new one."""
     await count_form(work, request)
     try:
-        await resets.reset_password(work, token, new=form.get().password)
+        await reset_password(work, token, new=form.get().password)
     except InvalidResetLink:
         return _explain()
     return redirect(f"/login?done=password&next={ACCESS}")

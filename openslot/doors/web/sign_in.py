@@ -5,15 +5,14 @@ from urllib.parse import quote
 
 from msgspec import Meta, Struct
 
-from openslot.domains.access import operations as access
 from openslot.domains.access.errors import InvalidCode, InvalidCredentials, SignInExpired
 from openslot.domains.access.models import SecondFactorNeeded, SignedIn
-from openslot.domains.access.operations import finish_sign_in
+from openslot.domains.access.operations import finish_sign_in, needs_set_up, sign_in, sign_out
 from openslot.domains.access.two_factor.operations import PENDING_LASTS, has_pending
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.sign_ups import is_open
-from openslot.domains.oidc import operations as oidc
 from openslot.domains.oidc.models import AuthorizationResponse, InvalidOidcResponse
+from openslot.domains.oidc.operations import begin_identity_check, connect_identity, prove_identity, sign_in_by_identity
 from openslot.doors.http.errors import headers_of, status_of
 from openslot.doors.web.shared import cookies
 from openslot.doors.web.shared.pages import locale_of, page, redirect
@@ -69,7 +68,7 @@ async def show_login(request: Request, work: Work, user: User | None, form: Form
         return redirect(wanted)
     settings = work.runtime.settings
     may_sign_up = is_open(settings)
-    if settings.oidc_issuer is None and not may_sign_up and await access.needs_set_up(work):
+    if settings.oidc_issuer is None and not may_sign_up and await needs_set_up(work):
         return show_no_account(work)
     return page(
         "login.html",
@@ -88,7 +87,7 @@ async def log_in(request: Request, work: Work, user: User | None, form: Form[Sig
     sent = form.get()
     if user is not None:
         return redirect(local_path(sent.next))
-    result = await access.sign_in(
+    result = await sign_in(
         work,
         email=sent.email,
         password=sent.password,
@@ -101,7 +100,7 @@ async def log_in(request: Request, work: Work, user: User | None, form: Form[Sig
 
 @post("/logout")
 async def log_out(work: Work, user: User) -> Response:
-    await access.sign_out(work)
+    await sign_out(work)
     return redirect("/login", cookies.delete_cookie(work, cookies.SESSION_COOKIE))
 
 
@@ -155,7 +154,7 @@ async def begin_oidc(request: Request, work: Work, user: User | None) -> Respons
         return redirect(wanted)
     await check_rate(work, request)
     try:
-        url, kept = await oidc.begin(work, wanted=wanted)
+        url, kept = await begin_identity_check(work, wanted=wanted)
     except Unavailable as refusal:
         return _refuse(work, refusal, user)
     return redirect(url, attempt_cookie(work, kept))
@@ -168,11 +167,11 @@ async def finish_oidc(request: Request, work: Work, user: User | None) -> Respon
     answer = AuthorizationResponse(**{name: request.query.get(name, "") for name in ("code", "state", "error")})
     kept = cookies.read_cookie(request, work.runtime.settings, ATTEMPT_COOKIE)
     try:
-        attempt, identity = await oidc.prove(work, answer, cookie=kept)
+        attempt, identity = await prove_identity(work, answer, cookie=kept)
         if attempt.connects is not None:
-            await oidc.connect(work, attempt, identity, user)
+            await connect_identity(work, attempt, identity, user)
             return redirect(f"{SECURITY_PAGE}?done=connected", cookies.delete_cookie(work, ATTEMPT_COOKIE))
-        result = await oidc.sign_in(
+        result = await sign_in_by_identity(
             work, attempt, identity, locale=locale_of(request).language.tag, user_agent=cookies.browser_of(request)
         )
     except (Forbidden, Conflict, Unavailable) as refusal:

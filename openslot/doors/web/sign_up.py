@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from openslot.domains.access import operations as access
 from openslot.domains.access.errors import InvalidPassword
+from openslot.domains.access.operations import check_setup_link, let_in
 from openslot.domains.access.passwords import STRANGERS, check_password, hash_password
 from openslot.domains.accounts import sign_ups
 from openslot.domains.accounts.errors import EmailAlreadyExists, InvalidSignUpLink
@@ -13,7 +13,13 @@ from openslot.domains.accounts.invitations.operations import get_invitation
 from openslot.domains.accounts.models import User, UserWanted
 from openslot.domains.accounts.sign_ups import LASTS as SIGN_UP_LASTS
 from openslot.domains.analytics.funnel import count_visit
-from openslot.domains.people import operations as people
+from openslot.domains.people.operations import (
+    begin_sign_up,
+    is_same_browser,
+    set_up_installation,
+    use_accepted_invitation,
+    verify_sign_up,
+)
 from openslot.doors.web.account import NewPassword, check_trap, count_form, keep_address_private
 from openslot.doors.web.shared.cookies import SIGN_UP_COOKIE, browser_of, delete_cookie, read_cookie, write_cookie
 from openslot.doors.web.shared.options import is_visit, list_own_hosts
@@ -73,7 +79,7 @@ async def sign_up(request: Request, work: Work, user: User | None, form: Form[Si
     await count_form(work, request)
     sent, browser = form.get(), new_token()
     wanted = UserWanted(email=sent.email, name=sent.name, zone=sent.timezone, locale=sent.language)
-    await people.sign_up(work, wanted, password=sent.password, browser=browser)
+    await begin_sign_up(work, wanted, password=sent.password, browser=browser)
     return redirect("/signup?done=sent", write_cookie(work, SIGN_UP_COOKIE, browser, lasts=SIGN_UP_LASTS))
 
 
@@ -84,7 +90,7 @@ async def show_verify(request: Request, work: Work, token: str, form: Form[Verif
         found = await sign_ups.get_sign_up(work, token)
     except InvalidSignUpLink:
         return _explain()
-    needs_password = not people.is_same_browser(found, read_cookie(request, work.runtime.settings, SIGN_UP_COOKIE))
+    needs_password = not is_same_browser(found, read_cookie(request, work.runtime.settings, SIGN_UP_COOKIE))
     return keep_address_private(
         page("sign_up/verify.html", None, form=form, sign_up=found, token=token, needs_password=needs_password)
     )
@@ -95,7 +101,7 @@ async def verify(request: Request, work: Work, token: str, form: Form[VerifyForm
     """Open the account, sign its owner in, and show the first page."""
     await count_form(work, request)
     try:
-        result = await people.verify(
+        result = await verify_sign_up(
             work,
             token,
             browser=read_cookie(request, work.runtime.settings, SIGN_UP_COOKIE),
@@ -120,7 +126,7 @@ def _explain(*, is_taken: bool = False) -> Response:
 async def show_setup(request: Request, work: Work, form: Form[SetupForm] = Form()) -> Response:
     """Show the form for the first account to a visitor with the link."""
     token = request.query.get("token", "")
-    await access.check_setup_link(work, token)
+    await check_setup_link(work, token)
     return page("setup.html", None, form=form, token=token)
 
 
@@ -128,10 +134,10 @@ async def show_setup(request: Request, work: Work, form: Form[SetupForm] = Form(
 async def set_up(request: Request, work: Work, form: Form[SetupForm]) -> Response:
     """Create the first account and sign its owner in; no connection is held while the password is hashed."""
     token = request.query.get("token", "")
-    await access.check_setup_link(work, token)
+    await check_setup_link(work, token)
     sent = form.get()
     wanted = UserWanted(email=sent.email, name=sent.name, zone=sent.timezone, locale=locale_of(request).language.tag)
-    result = await people.set_up(work, token, wanted, password=sent.password, user_agent=browser_of(request))
+    result = await set_up_installation(work, token, wanted, password=sent.password, user_agent=browser_of(request))
     return respond_signed_in(work, result, FIRST_PAGE)
 
 
@@ -152,7 +158,7 @@ async def accept_invitation(request: Request, work: Work, token: str, form: Form
     invitation = await get_invitation(work, token)
     if invitation.has_password:
         async with work.transaction():
-            await people.accept_invitation(work, invitation, password_hash=None)
+            await use_accepted_invitation(work, invitation, password_hash=None)
         return redirect("/login")
     password = form["password"]
     if not password:
@@ -160,6 +166,6 @@ async def accept_invitation(request: Request, work: Work, token: str, form: Form
     check_password(password)
     password_hash = await hash_password(password, STRANGERS)
     async with work.transaction():
-        await people.accept_invitation(work, invitation, password_hash=password_hash)
-        result = await access.let_in(work, invitation.user, password_hash=password_hash, user_agent=browser_of(request))
+        await use_accepted_invitation(work, invitation, password_hash=password_hash)
+        result = await let_in(work, invitation.user, password_hash=password_hash, user_agent=browser_of(request))
     return respond_signed_in(work, result, HOME)

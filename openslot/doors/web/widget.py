@@ -7,8 +7,8 @@ from importlib.resources import files
 import msgspec
 from msgspec.structs import replace
 
-from openslot.domains.accounts import operations as accounts
-from openslot.domains.event_types.operations import get_host_page
+from openslot.domains.accounts.operations import find_user_by_email
+from openslot.domains.event_types.operations import get_page_of_host
 from openslot.doors.http.assets import Asset, make_asset, send_asset
 from openslot.doors.http.security import PAGE_POLICY
 from openslot.doors.web.shared.pages import page
@@ -55,8 +55,8 @@ def _words() -> str:
 @get("/widget-demo", limit=VIEWS, is_public=True)
 async def show_widget_demo(work: Work) -> Response:
     base_url = work.runtime.settings.public_url
-    host = await accounts.find_user_by_email(work, DEMO_HOST)
-    offers = (await get_host_page(work, host.username)).event_types if host else ()
+    host = await find_user_by_email(work, DEMO_HOST)
+    offers = (await get_page_of_host(work, host.username)).event_types if host else ()
     offer = next((each for each in offers if each.price is None and each.seats == 1 and each.description), None)
     if host is None or offer is None:
         return page("widget/no_demo.html", None, status=404, base_url=base_url)

@@ -24,7 +24,6 @@ from openslot.domains.calendars.ports import Changes, KeptSeries, RemoteCalendar
 from openslot.domains.mail.calendar_entry import CalendarEntry, write_calendar
 from openslot.platform.core.outbound import Outbound
 from openslot.platform.core.text import fold_ascii
-from openslot.vendors.caldav import client as dav_client
 from openslot.vendors.caldav.client import (
     CALDAV,
     DAV,
@@ -34,7 +33,10 @@ from openslot.vendors.caldav.client import (
     DavResponse,
     MultiStatus,
     ReportRefused,
+    multiget,
     origin_of,
+    propfind,
+    sync_collection,
 )
 from openslot.vendors.caldav.objects import ICalObject, expand_series, find_uid, read_objects
 
@@ -46,14 +48,12 @@ MAX_LINKS = 3
 LONGEST_NAME = 200
 LONGEST_HREF = 2000
 LARGEST_CALENDAR = 100 * 1024 * 1024
-FIND_HOME = dav_client.propfind(
-    "D:resourcetype", "D:current-user-principal", "C:calendar-home-set", "C:calendar-user-address-set"
-)
-FIND_CALENDARS = dav_client.propfind(
+FIND_HOME = propfind("D:resourcetype", "D:current-user-principal", "C:calendar-home-set", "C:calendar-user-address-set")
+FIND_CALENDARS = propfind(
     "D:resourcetype", "D:displayname", "C:supported-calendar-component-set", "D:current-user-privilege-set"
 )
-FIND_TAG = dav_client.propfind("S:getctag", "D:sync-token")
-FIND_ETAGS = dav_client.propfind("D:getetag", "D:resourcetype")
+FIND_TAG = propfind("S:getctag", "D:sync-token")
+FIND_ETAGS = propfind("D:getetag", "D:resourcetype")
 WRITES = ("write", "write-content", "bind", "all")
 
 
@@ -193,7 +193,7 @@ class CalDavServer:
         at = token or ""
         for _ in range(MAX_PAGES):
             try:
-                page = await self._client.report(calendar, dav_client.sync_collection(at), depth=0)
+                page = await self._client.report(calendar, sync_collection(at), depth=0)
             except (ReportRefused, AnswerTooLarge):
                 return await self._sync(calendar, None, known) if token else None
             more = self._read_page(calendar, page, etags, removed)
@@ -256,7 +256,7 @@ class CalDavServer:
         """Read some events at once, fewer if the answer is too large; one that is too large alone is left empty."""
         paths = [urlsplit(href).path for href in hrefs]
         try:
-            found = await self._client.report(calendar, dav_client.multiget(paths), depth=1)
+            found = await self._client.report(calendar, multiget(paths), depth=1)
         except AnswerTooLarge:
             if len(hrefs) == 1:
                 return [ICalObject(href=hrefs[0], etag="too large", text="")]

@@ -5,7 +5,7 @@ from uuid import UUID
 import structlog
 
 from openslot.domains.messaging import inbound
-from openslot.domains.messaging.calls import operations as calls
+from openslot.domains.messaging.calls.operations import check_call_notice, receive_call
 from openslot.domains.messaging.connections.models import MessagingConnection
 from openslot.domains.messaging.errors import MessageNoticeRefused
 from openslot.domains.messaging.models import CallNotice, InboundMessage, ProviderName, StatusNotice
@@ -55,7 +55,7 @@ def _check(work: Work, connection: MessagingConnection, notice: NoticeRead) -> N
     if isinstance(notice, InboundMessage):
         inbound.check_receiver(connection, notice)
     elif isinstance(notice, CallNotice):
-        calls.check_call(work, connection, notice)
+        check_call_notice(work, connection, notice)
 
 
 async def _keep(work: Work, connection: MessagingConnection, notice: NoticeRead) -> None:
@@ -64,4 +64,4 @@ async def _keep(work: Work, connection: MessagingConnection, notice: NoticeRead)
     elif isinstance(notice, StatusNotice):
         await inbound.keep_status(work, connection, notice)
     else:
-        await calls.receive_call(work, connection, notice)
+        await receive_call(work, connection, notice)

@@ -8,13 +8,13 @@ from msgspec import Struct
 
 from openslot.domains.accounts.models import User
 from openslot.domains.contacts.models import FIELDS_IN_CRM
-from openslot.domains.crm import operations as crm
 from openslot.domains.crm.errors import CrmNotFound
 from openslot.domains.crm.models import CrmConnection
+from openslot.domains.crm.operations import change_crm_options, list_crm_failures, opened_crm
 from openslot.domains.crm.ports import CrmFault
 from openslot.domains.crm.words import describe_fault
-from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.models import Question
+from openslot.domains.event_types.operations import list_event_types
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.work import Work
 from openslot.platform.i18n import Text, recall
@@ -44,7 +44,7 @@ class Refusals(Struct, frozen=True):
 
 async def list_questions(work: Work, owner: User) -> list[Question]:
     """List the questions of a host's event types; those with the same key are one."""
-    found, _ = await event_types.list_event_types(work, owner, limit=100)
+    found, _ = await list_event_types(work, owner, limit=100)
     by_key = {question.key: question for each in reversed(found) for question in each.questions}
     return sorted(by_key.values(), key=lambda each: each.label.casefold())[:MAX_QUESTIONS]
 
@@ -57,7 +57,7 @@ def read_options(connection: CrmConnection) -> HubSpotOptions:
 
 async def list_properties(work: Work, connection: CrmConnection) -> list[Property]:
     """Ask the portal for the properties of contacts that take text; no transaction may be open."""
-    async with crm.opened(work.runtime, connection) as opened:
+    async with opened_crm(work.runtime, connection) as opened:
         if not isinstance(opened, HubSpot):
             raise CrmNotFound
         return await opened.list_properties()
@@ -67,7 +67,7 @@ def describe_unread(fault: CrmFault) -> Text:
     return UNREAD.fill(reason=recall(describe_fault(fault)))
 
 
-async def choose(
+async def choose_properties(
     work: Work, owner: User, connection: CrmConnection, options: HubSpotOptions, places: Mapping[str, str]
 ) -> None:
     """Keep what the owner has chosen if the portal has these properties; `places` are the fields of the answers by key.
@@ -82,7 +82,7 @@ async def choose(
     if faults:
         raise Invalid(details=faults)
     async with work.transaction():
-        await crm.change_options(work, owner, connection.id, msgspec.to_builtins(options))
+        await change_crm_options(work, owner, connection.id, msgspec.to_builtins(options))
 
 
 def list_chosen(options: HubSpotOptions, places: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -110,7 +110,7 @@ async def find_refusals(work: Work, owner: User, connection: CrmConnection, chos
     used = set(chosen)
     by_property: dict[str, str] = {}
     others: list[str] = []
-    for failure in await crm.list_failures(work, owner):
+    for failure in await list_crm_failures(work, owner):
         if failure.connection_id != connection.id:
             continue
         for reason, names in NAMED.findall(failure.reason):

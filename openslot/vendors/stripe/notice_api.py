@@ -5,7 +5,7 @@ from uuid import UUID
 import structlog
 
 from openslot.domains.payments.errors import InvalidNotice
-from openslot.domains.payments.notices import operations as notices
+from openslot.domains.payments.notices.operations import get_notice_receiver, keep_payment_notices
 from openslot.platform.core.work import Work
 from openslot.platform.routing import RateLimit, Request, Response, post
 from openslot.vendors.stripe.notices import PAYMENT_EVENTS, NoticeRefused, read_notice, verify
@@ -24,7 +24,7 @@ async def receive_notice(request: Request, work: Work, connection_id: UUID) -> R
     signature = request.headers.get(SIGNATURE)
     if not signature:
         raise InvalidNotice
-    connection, secret = await notices.get_receiver(work, connection_id)
+    connection, secret = await get_notice_receiver(work, connection_id)
     try:
         verify(request.body, signature, secrets=(secret,), now=work.now)
         notice = read_notice(request.body, mode=connection.mode)
@@ -33,5 +33,5 @@ async def receive_notice(request: Request, work: Work, connection_id: UUID) -> R
         raise InvalidNotice from None
     if notice.type in PAYMENT_EVENTS:
         async with work.transaction():
-            await notices.keep_notices(work, connection, [notice])
+            await keep_payment_notices(work, connection, [notice])
     return Response(body={"received": True})

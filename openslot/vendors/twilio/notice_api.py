@@ -5,7 +5,7 @@ from uuid import UUID
 import structlog
 
 from openslot.domains.messaging import inbound
-from openslot.domains.messaging.calls import operations as calls
+from openslot.domains.messaging.calls.operations import check_call_notice, receive_call, receive_recording
 from openslot.domains.messaging.connections.models import MessagingConnection
 from openslot.domains.messaging.errors import MessageNoticeRefused
 from openslot.domains.messaging.models import CallNotice, ProviderName, RecordingNotice
@@ -60,14 +60,14 @@ async def receive_twilio_call(request: Request, work: Work, connection_id: UUID)
     try:
         told = read_call_notice(form)
         if isinstance(told, CallNotice):
-            calls.check_call(work, connection, told)
+            check_call_notice(work, connection, told)
     except BadNotice as fault:
         raise refuse(connection_id, fault) from None
     async with work.transaction():
         if isinstance(told, CallNotice):
-            await calls.receive_call(work, connection, told)
+            await receive_call(work, connection, told)
         elif isinstance(told, RecordingNotice):
-            await calls.receive_recording(work, connection, told)
+            await receive_recording(work, connection, told)
     return Response(status=204)
 
 

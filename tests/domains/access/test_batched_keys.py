@@ -63,7 +63,7 @@ async def second_key_revoked(runtime: Runtime, api_key: str) -> str:
 
 async def test_one_key_from_a_blocked_and_an_open_address(runtime: Runtime, api_key: str) -> None:
     for _ in range(5):
-        await limits.take(runtime.pool, failures_of(HERE), 5)
+        await limits.take_from_bucket(runtime.pool, failures_of(HERE), 5)
     fared = await asyncio.gather(*(lookup(runtime, api_key, address) for address in (HERE, THERE, HERE, THERE)))
     assert fared == [TooManyFailures.__name__, "in, 59 left", TooManyFailures.__name__, "in, 58 left"]
     assert await runtime.pool.fetchval("select cardinality(stamps) from rate_log where bucket like 'key:%'") == 2

@@ -12,7 +12,7 @@ from openslot.domains.access import operations as access
 from openslot.domains.access.jobs import tidy_access
 from openslot.domains.access.models import CredentialKind, new_key
 from openslot.domains.accounts import operations as accounts
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.plans import Plan
@@ -68,13 +68,13 @@ async def _disabled(runtime: Runtime, user: User, key: str) -> str:
 
 async def _downgraded(runtime: Runtime, user: User, key: str) -> str:
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.change_plan(work, user, Plan.FREE)
+        await accounts.set_user_plan(work, user, Plan.FREE)
     return f"Bearer {key}"
 
 
 async def _lapsed(runtime: Runtime, user: User, key: str) -> str:
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.change_plan(work, user, Plan.PRO, until=work.now)
+        await accounts.set_user_plan(work, user, Plan.PRO, until=work.now)
     return f"Bearer {key}"
 
 
@@ -193,9 +193,9 @@ async def test_a_plan_of_the_organization_opens_the_door_too(
     client: httpx2.AsyncClient, runtime: Runtime, user: User, bearer: dict[str, str]
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.change_plan(work, user, Plan.FREE)
+        await accounts.set_user_plan(work, user, Plan.FREE)
         organization = await add_organization(work, name="Org", slug="org", plan=Plan.BUSINESS)
-        await add_member(work, organization, user)
+        await add_organization_member(work, organization, user)
     inside = await client.get(ME, headers=bearer)
     async with runtime.transaction(OPERATOR) as work:
         await people.remove_member(work, organization, user)

@@ -68,7 +68,7 @@ async def test_an_answer_without_a_key_tells_of_no_limit(client: httpx2.AsyncCli
 
 async def test_each_key_has_a_limit_of_its_own(runtime: Runtime) -> None:
     buckets = [f"key:{new_id()}" for _ in range(2)]
-    verdicts = [await limits.take(runtime.pool, bucket, 1) for bucket in (*buckets, *buckets)]
+    verdicts = [await limits.take_from_bucket(runtime.pool, bucket, 1) for bucket in (*buckets, *buckets)]
 
     assert [verdict.taken for verdict in verdicts] == [True, True, False, False]
 
@@ -84,29 +84,29 @@ def test_retry_after_is_the_first_whole_second_that_is_enough(instant: int, now:
 async def test_retry_after_is_right_to_the_second(runtime: Runtime, age: Age) -> None:
     bucket = f"key:{new_id()}"
     for _ in range(3):
-        await limits.take(runtime.pool, bucket, 3)
+        await limits.take_from_bucket(runtime.pool, bucket, 3)
         await age(7.3)
     oldest = await runtime.pool.fetchval("select stamps[1] from rate_log where bucket = $1", bucket)
     before = await runtime.pool.fetchval(NOW)
-    refused = await limits.take(runtime.pool, bucket, 3)
+    refused = await limits.take_from_bucket(runtime.pool, bucket, 3)
     after = await runtime.pool.fetchval(NOW)
     earliest, latest = (ceil((oldest + limit_store.WINDOW - now) / 1_000_000) for now in (after, before))
 
     assert earliest <= refused.retry_after <= latest
     await age(refused.retry_after)
-    assert (await limits.take(runtime.pool, bucket, 3)).taken
+    assert (await limits.take_from_bucket(runtime.pool, bucket, 3)).taken
 
 
 async def test_a_lowered_limit_waits_for_as_many_places_as_it_needs(runtime: Runtime, age: Age) -> None:
     bucket = f"key:{new_id()}"
     for _ in range(10):
-        await limits.take(runtime.pool, bucket, 10)
+        await limits.take_from_bucket(runtime.pool, bucket, 10)
         await age(3)
-    refused = await limits.take(runtime.pool, bucket, 4)
+    refused = await limits.take_from_bucket(runtime.pool, bucket, 4)
     await age(refused.retry_after)
 
     assert not refused.taken
-    assert (await limits.take(runtime.pool, bucket, 4)).taken
+    assert (await limits.take_from_bucket(runtime.pool, bucket, 4)).taken
 
 
 @fuzzing(
@@ -125,7 +125,7 @@ async def test_never_more_than_the_limit_in_any_minute_and_never_less_without_ne
             int(gap * 1_000_000),
         )
         asked = await runtime.pool.fetchval(NOW) + aged
-        verdict = await limits.take(runtime.pool, bucket, limit)
+        verdict = await limits.take_from_bucket(runtime.pool, bucket, limit)
         if verdict.taken:
             passed.append(
                 await runtime.pool.fetchval("select max(s) from rate_log, unnest(stamps) s where bucket = $1", bucket)
@@ -154,9 +154,9 @@ async def test_a_place_counts_from_when_it_is_given_not_from_when_it_was_asked_f
 
 
 async def test_old_logs_are_forgotten_and_young_ones_are_not(runtime: Runtime, age: Age) -> None:
-    await limits.take(runtime.pool, "key:old", 5)
+    await limits.take_from_bucket(runtime.pool, "key:old", 5)
     await age(121)
-    await limits.take(runtime.pool, "key:young", 5)
+    await limits.take_from_bucket(runtime.pool, "key:young", 5)
     forgotten = await limit_store.forget_old_logs(runtime.pool, behind="", limit=10)
 
     assert forgotten == (1, None)
@@ -169,9 +169,9 @@ async def test_a_clock_that_is_set_back_blocks_nobody_for_longer_than_two_minute
 ) -> None:
     bucket = f"key:{new_id()}"
     for _ in range(3):
-        await limits.take(runtime.pool, bucket, 3)
+        await limits.take_from_bucket(runtime.pool, bucket, 3)
     await age(-step)
-    verdicts = [await limits.take(runtime.pool, bucket, 3) for _ in range(4)]
+    verdicts = [await limits.take_from_bucket(runtime.pool, bucket, 3) for _ in range(4)]
     stamps = await runtime.pool.fetchval("select stamps from rate_log where bucket = $1", bucket)
 
     assert [verdict.taken for verdict in verdicts] == [True, True, True, False]
@@ -181,9 +181,9 @@ async def test_a_clock_that_is_set_back_blocks_nobody_for_longer_than_two_minute
 
 async def test_a_clock_that_is_set_back_a_little_lets_nobody_through_twice(runtime: Runtime, age: Age) -> None:
     bucket = f"key:{new_id()}"
-    await limits.take(runtime.pool, bucket, 2)
+    await limits.take_from_bucket(runtime.pool, bucket, 2)
     await age(-30)
-    verdicts = [await limits.take(runtime.pool, bucket, 2) for _ in range(2)]
+    verdicts = [await limits.take_from_bucket(runtime.pool, bucket, 2) for _ in range(2)]
     stamps = await runtime.pool.fetchval("select stamps from rate_log where bucket = $1", bucket)
 
     assert [verdict.taken for verdict in verdicts] == [True, False]
@@ -192,9 +192,9 @@ async def test_a_clock_that_is_set_back_a_little_lets_nobody_through_twice(runti
 
 
 async def test_logs_of_a_clock_that_was_set_back_are_forgotten(runtime: Runtime, age: Age) -> None:
-    await limits.take(runtime.pool, "key:ahead", 5)
+    await limits.take_from_bucket(runtime.pool, "key:ahead", 5)
     await age(-3_600)
-    await limits.take(runtime.pool, "key:young", 5)
+    await limits.take_from_bucket(runtime.pool, "key:young", 5)
 
     assert await limit_store.forget_old_logs(runtime.pool, behind="", limit=10) == (1, None)
     assert await runtime.pool.fetchval("select array_agg(bucket) from rate_log") == ["key:young"]

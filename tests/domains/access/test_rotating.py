@@ -73,7 +73,7 @@ async def test_two_rotations_of_a_webhooks_secret_at_once_leave_the_one_that_rec
 
     async def rotate_once() -> str:
         async with runtime.transaction(OPERATOR) as work:
-            return (await webhooks.rotate_secret(work, EndpointRef(endpoint.id, user.id)))[1]
+            return (await webhooks.rotate_endpoint_secret(work, EndpointRef(endpoint.id, user.id)))[1]
 
     results = await asyncio.gather(rotate_once(), rotate_once(), return_exceptions=True)
 

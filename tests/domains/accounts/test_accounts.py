@@ -15,7 +15,7 @@ from openslot.domains.accounts.errors import (
     UsernameAlreadyExists,
     UserNotFound,
 )
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import PLAIN_PAGE, RESERVED, User, UserWanted
 from openslot.domains.accounts.organizations.operations import (
     add_domain,
@@ -23,7 +23,7 @@ from openslot.domains.accounts.organizations.operations import (
     change_organization_settings,
 )
 from openslot.domains.accounts.plans import Plan
-from openslot.domains.accounts.profiles.operations import get_page, set_page
+from openslot.domains.accounts.profiles.operations import get_page_look, set_page_look
 from openslot.domains.accounts.rules import check_user, find_username_fault, suggest_username
 from openslot.domains.people import operations as people
 from openslot.platform.core.actor import OPERATOR
@@ -171,8 +171,8 @@ async def test_a_disabled_user_can_be_opened_again(runtime: Runtime, user: User)
     async with runtime.transaction(OPERATOR) as work:
         await people.disable_user(work, user, reason="left")
         closed = await accounts.get_user(work, user.id)
-        again = await accounts.disable_user(work, user, reason="left")
-        await accounts.enable_user(work, closed)
+        again = await accounts.set_user_disabled(work, user, reason="left")
+        await accounts.set_user_enabled(work, closed)
         opened = await accounts.get_user(work, user.id)
         events = await work.db.fetch("select type from events where type like 'user.%abled' order by no")
 
@@ -216,11 +216,11 @@ async def test_slugs_domains_and_memberships_are_had_once(runtime: Runtime, user
         first = await add_organization(work, name="One", slug="one")
         second = await add_organization(work, name="Two", slug="two")
         await add_domain(work, first, "Lindqvist.example", verified=True)
-        await add_member(work, first, user)
+        await add_organization_member(work, first, user)
     tries: list[tuple[type[Refusal], Callable[[Work], Awaitable[object]]]] = [
         (OrganizationSlugAlreadyExists, lambda work: add_organization(work, name="Other", slug="ONE")),
         (DomainAlreadyClaimed, lambda work: add_domain(work, second, "lindqvist.EXAMPLE", verified=True)),
-        (MemberAlreadyExists, lambda work: add_member(work, first, user)),
+        (MemberAlreadyExists, lambda work: add_organization_member(work, first, user)),
         (UserNotFound, lambda work: accounts.get_user(work, new_id())),
     ]
     for refusal, attempt in tries:
@@ -250,12 +250,12 @@ async def test_limits_count_the_addresses_of_one_mailbox_together(runtime: Runti
 
 async def test_a_welcome_text_that_no_page_can_show_changes_nothing(runtime: Runtime, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await set_page(work, user, "  Hello!\r\nSecond line ", shows_footer=True)
+        await set_page_look(work, user, "  Hello!\r\nSecond line ", shows_footer=True)
         for text, fault in (("Bell\x07", "characters"), ("x" * 2001, "at most"), ("[x](http://a.example)", "https://")):
             with pytest.raises(Invalid) as refused:
-                await set_page(work, user, text, shows_footer=False)
+                await set_page_look(work, user, text, shows_footer=False)
             assert fault in refused.value.faults["welcome"]
-        assert await get_page(work, user) == ("Hello!\nSecond line", PLAIN_PAGE)
+        assert await get_page_look(work, user) == ("Hello!\nSecond line", PLAIN_PAGE)
 
 
 @pytest.mark.parametrize("share", [-1, 101])

@@ -17,7 +17,7 @@ from openslot.domains.accounts.errors import (
 )
 from openslot.domains.accounts.models import User, UserSettings, UserWanted
 from openslot.domains.accounts.profiles import operations as profiles
-from openslot.domains.event_types.operations import get_host_page
+from openslot.domains.event_types.operations import get_page_of_host
 from openslot.platform.core.actor import OPERATOR, Actor, ActorKind
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.work import Runtime
@@ -33,7 +33,7 @@ WAITING = "select count(*) from pg_stat_activity where datname = current_databas
 async def rename(runtime: Runtime, user: User, username: str, *, actor: Actor = OPERATOR) -> User:
     async with runtime.transaction(actor) as work:
         current = await accounts.get_user(work, user.id)
-        return await accounts.change_settings(work, current, UserSettings(username=username))
+        return await accounts.change_user_settings(work, current, UserSettings(username=username))
 
 
 async def add(runtime: Runtime, email: str, username: str | None = None, *, name: str = "Mara") -> User:
@@ -145,9 +145,9 @@ async def test_the_daily_job_removes_what_is_no_longer_reserved(
 async def test_a_name_that_no_longer_leads_stays_reserved(runtime: Runtime, user: User, stranger: User) -> None:
     await rename(runtime, user, "mara-l")
     async with runtime.transaction(OPERATOR) as work:
-        await profiles.set_leads(work, user, "mara", leads=False)
+        await profiles.set_username_leads(work, user, "mara", leads=False)
         with pytest.raises(ReservedUsernameNotFound):
-            await profiles.set_leads(work, stranger, "mara", leads=True)
+            await profiles.set_username_leads(work, stranger, "mara", leads=True)
 
     assert await leads_to(runtime, "mara") is None
     with pytest.raises(UsernameAlreadyExists):
@@ -168,7 +168,7 @@ async def test_the_name_of_an_account_that_was_never_used_is_free_at_once(runtim
 async def test_links_of_a_closed_account_lead_nowhere(runtime: Runtime, user: User) -> None:
     renamed = await rename(runtime, user, "mara-l")
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.disable_user(work, renamed, reason=None)
+        await accounts.set_user_disabled(work, renamed, reason=None)
 
     assert await leads_to(runtime, "mara") is None
 
@@ -200,7 +200,7 @@ async def test_an_agent_cant_rename_an_administrator(runtime: Runtime, user: Use
     with pytest.raises(AdministratorProtected):
         await rename(runtime, admin, "stolen", actor=SUPPORT)
     async with runtime.transaction(SUPPORT) as work:
-        changed = await accounts.change_settings(work, admin, UserSettings(username="mara", name="Mara L."))
+        changed = await accounts.change_user_settings(work, admin, UserSettings(username="mara", name="Mara L."))
 
     assert (changed.username, changed.name) == ("mara", "Mara L.")
     assert await names_of(runtime, user) == []
@@ -222,7 +222,7 @@ async def test_of_a_rename_and_another_to_the_old_name_the_second_is_refused(
     runtime: Runtime, user: User, stranger: User
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.change_settings(work, user, UserSettings(username="mara-l"))
+        await accounts.change_user_settings(work, user, UserSettings(username="mara-l"))
         attempt = asyncio.create_task(outcome(rename(runtime, stranger, "mara")))
         await until_waiting(runtime)
 
@@ -235,7 +235,7 @@ async def test_a_new_account_during_a_rename_does_not_get_the_old_name(
     runtime: Runtime, user: User, username: str | None, result: str
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.change_settings(work, user, UserSettings(username="other"))
+        await accounts.change_user_settings(work, user, UserSettings(username="other"))
         attempt = asyncio.create_task(outcome(add(runtime, "new@x.example", username)))
         await until_waiting(runtime)
 
@@ -260,7 +260,7 @@ async def test_the_owner_takes_a_name_back_while_others_try_to_take_it(
     await rename(runtime, user, "mara-l")
     async with runtime.transaction(OPERATOR) as work:
         current = await accounts.get_user(work, user.id)
-        await accounts.change_settings(work, current, UserSettings(username="mara"))
+        await accounts.change_user_settings(work, current, UserSettings(username="mara"))
         attempts = [
             asyncio.create_task(outcome(rename(runtime, stranger, "mara"))),
             asyncio.create_task(outcome(add(runtime, "new@x.example", "mara"))),
@@ -268,7 +268,7 @@ async def test_the_owner_takes_a_name_back_while_others_try_to_take_it(
         await until_waiting(runtime, 2)
 
     assert await asyncio.gather(*attempts) == ["UsernameAlreadyExists"] * 2
-    page = await get_host_page(runtime.work(OPERATOR), "mara")
+    page = await get_page_of_host(runtime.work(OPERATOR), "mara")
     assert page.host_id == user.id
 
 

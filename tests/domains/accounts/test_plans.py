@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from openslot.domains.accounts import operations as accounts
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.plans import Plan, effective_plan
@@ -70,9 +70,9 @@ CHANGES = [
 
 async def test_the_database_brings_every_plan_that_may_count(runtime: Runtime, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.change_plan(work, user, FREE)
+        await accounts.set_user_plan(work, user, FREE)
         organization = await add_organization(work, name="Org", slug="org", plan=BUSINESS)
-        await add_member(work, organization, user)
+        await add_organization_member(work, organization, user)
         for change, counts in CHANGES:
             await work.db.execute("savepoint before")
             await work.db.execute(change)

@@ -64,7 +64,7 @@ async def sign_up(runtime: Runtime, password_hash: str, email: str = "noor@hadda
 
 
 async def open_account(runtime: Runtime, token: str) -> User:
-    opened = await operations.verify(
+    opened = await operations.verify_sign_up(
         runtime.work(PUBLIC), token, browser="cookie", password="", address="192.0.2.1", user_agent=""
     )
     return opened.user
@@ -214,7 +214,7 @@ async def test_old_steps_and_visits_are_removed(runtime: Runtime, clock: MovingC
 
 async def test_an_invited_user_is_not_in_the_funnel(runtime: Runtime) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        user = await people.welcome(work, UserWanted(email="li@wei.example", name="Li Wei"))
+        user = await people.welcome_user(work, UserWanted(email="li@wei.example", name="Li Wei"))
         await accounts.change_email(work, user, "li@elsewhere.example")
     await connect_calendar(runtime, user)
 

@@ -28,7 +28,7 @@ TODAY = date(2027, 3, 16)
 async def counts(runtime: Runtime, user: User) -> dict[tuple[UUID | None, str], int]:
     """Read all counts of a host, by page and source."""
     work = runtime.work(OPERATOR)
-    listed = await operations.list_views(work, user, first=date(2000, 1, 1), last=date(2100, 1, 1))
+    listed = await operations.list_page_views(work, user, first=date(2000, 1, 1), last=date(2100, 1, 1))
     return {(each.event_type_id, each.source): each.views for each in listed}
 
 
@@ -140,7 +140,7 @@ async def test_a_page_has_a_limited_number_of_sources_a_day(user: User, runtime:
     await add(runtime, view("x", event_type_id=event_type_id), max_sources=3)
     await add(runtime, view("x", on=TODAY + timedelta(days=1)), max_sources=3)
 
-    listed = await operations.list_views(runtime.work(OPERATOR), user, first=TODAY, last=TODAY)
+    listed = await operations.list_page_views(runtime.work(OPERATOR), user, first=TODAY, last=TODAY)
     found = {(each.event_type_id, each.source): each.views for each in listed}
     assert found == {
         (None, "a"): 2,

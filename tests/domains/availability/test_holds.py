@@ -52,7 +52,7 @@ async def meeting(runtime: Runtime, user: User) -> EventType:
 
 async def hold(runtime: Runtime, event_type: EventType, starts_at: datetime, holder: str = "") -> Hold:
     async with runtime.transaction(PUBLIC) as work:
-        return await claims.hold(work, ById(event_type.id), starts_at, holder=holder or str(new_id()))
+        return await claims.hold_slot(work, ById(event_type.id), starts_at, holder=holder or str(new_id()))
 
 
 async def try_to_hold(runtime: Runtime, event_type: EventType, starts_at: datetime, holder: str = "") -> str:
@@ -66,7 +66,7 @@ async def try_to_hold(runtime: Runtime, event_type: EventType, starts_at: dateti
 
 async def drop(runtime: Runtime, held: Hold) -> None:
     async with runtime.transaction(PUBLIC) as work:
-        await claims.drop_hold(work, held.id)
+        await claims.drop_slot_hold(work, held.id)
 
 
 async def book(runtime: Runtime, event_type: EventType, starts_at: datetime, held: Hold | None = None) -> Booking:
@@ -182,7 +182,7 @@ async def test_a_pending_payment_has_no_holder_and_takes_of_the_same_share(
 ) -> None:
     async def begin_payment(at: datetime, held: Hold | None = None) -> None:
         async with runtime.transaction(PUBLIC) as work:
-            await claims.claim(
+            await claims.claim_slot(
                 work,
                 ById(meeting.id),
                 at,

@@ -102,7 +102,7 @@ class Team:
     async def list_starts(self) -> list[int]:
         work = self.runtime.work(OPERATOR)
         on = MONDAY.date()
-        _, slots, _ = await availability.list_open(work, ById(self.made.id), timezone="UTC", first=on, last=on)
+        _, slots, _ = await availability.list_open_slots(work, ById(self.made.id), timezone="UTC", first=on, last=on)
         return slots.starts
 
     async def read_again(self) -> list[int]:

@@ -87,7 +87,7 @@ async def offered(served: Runtime, standby: asyncpg.Connection) -> EventType:
     """An event type of a new host, known to the standby."""
     count = await served.pool.fetchval("select count(*) from users")
     async with served.transaction(OPERATOR) as work:
-        user = await people.welcome(work, UserWanted(email=f"ann{count}@example.com", name="Ann"))
+        user = await people.welcome_user(work, UserWanted(email=f"ann{count}@example.com", name="Ann"))
         [found], _ = await event_types.list_event_types(work, user, only_active=True, page=1, limit=5)
     await caught_up(served, standby)
     return found
@@ -95,7 +95,7 @@ async def offered(served: Runtime, standby: asyncpg.Connection) -> EventType:
 
 async def list_starts(work: Work, offered: EventType) -> list[datetime]:
     tomorrow = (work.now + timedelta(days=1)).date()
-    _, slots, _ = await availability.list_open(
+    _, slots, _ = await availability.list_open_slots(
         work, ById(offered.id), timezone="UTC", first=tomorrow, last=tomorrow + timedelta(days=6)
     )
     return [at_second(start) for start in slots.starts]

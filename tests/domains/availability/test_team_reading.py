@@ -57,7 +57,7 @@ async def claim(
 
 
 async def list_times(runtime: Runtime, which: EventTypeRef, **more: Any) -> list[str]:
-    _, slots, _ = await availability.list_open(
+    _, slots, _ = await availability.list_open_slots(
         runtime.work(OPERATOR), which, timezone="UTC", first=MONDAY.date(), last=MONDAY.date(), **more
     )
     return [f"{datetime.fromtimestamp(start, UTC):%H:%M}" for start in slots.starts]
@@ -93,7 +93,7 @@ async def test_what_a_team_offers_is_not_on_the_page_of_its_owner(
 
 async def test_pages_are_told_the_team_and_not_its_owner(runtime: Runtime, founded: FoundedTeam) -> None:
     await add_event_type(runtime, founded)
-    found = await availability.get_offer(runtime.work(OPERATOR), ByTeamPage("sales", "demo"))
+    found = await availability.get_slot_context(runtime.work(OPERATOR), ByTeamPage("sales", "demo"))
     assert (found.host_name, found.host_username, found.host_photo) == ("Sales", "team/sales", None)
 
 
@@ -104,7 +104,7 @@ async def test_who_has_left_or_is_disabled_hosts_nothing(runtime: Runtime, found
     await runtime.pool.execute("update users set disabled_at = now() where id = $1", founded.hosts[2].id)
     assert "10:00" not in await list_times(runtime, ById(made.id))
     async with runtime.transaction(OPERATOR) as work:
-        await teams.remove_member(work, founded.team, founded.hosts[1].id)
+        await teams.remove_team_member(work, founded.team, founded.hosts[1].id)
     assert await list_times(runtime, ById(made.id)) == []
 
 
@@ -112,8 +112,8 @@ async def test_members_by_attributes_are_those_of_the_moment(runtime: Runtime, f
     made = await add_event_type(runtime, founded, GroupWanted(filter={"language": ("de", "fr")}))
     assert await list_times(runtime, ById(made.id)) == []
     async with runtime.transaction(OPERATOR) as work:
-        member = await teams.get_member(work, founded.team, founded.hosts[2].id)
-        await teams.change_member(work, replace(member, attributes={"language": "FR"}))
+        member = await teams.get_team_member(work, founded.team, founded.hosts[2].id)
+        await teams.change_team_member(work, replace(member, attributes={"language": "FR"}))
     assert "10:00" in await list_times(runtime, ById(made.id))
 
 
@@ -236,7 +236,7 @@ async def test_who_is_too_far_ahead_is_not_listed(runtime: Runtime, founded: Fou
     made = await add_event_type(runtime, founded, pick_of(1, founded.hosts[:2]), rules=rules)
     await claim(runtime, founded.hosts[1])
     async with runtime.transaction(OPERATOR) as work:
-        await ledger.settle(work, made.id)
+        await ledger.settle_credits(work, made.id)
         for _ in range(2):
             group, *_ = await ledger.load_groups(work, made.id)
             first = [replace(each, is_free=each.host_no == founded.hosts[0].no) for each in group.candidates]
@@ -244,10 +244,10 @@ async def test_who_is_too_far_ahead_is_not_listed(runtime: Runtime, founded: Fou
             assert choice is not None
             assert "10:00" in await list_times(runtime, ById(made.id))
             asked = ChoiceAsked(pick=1, balance=Balance.TOTAL, max_lead=1, candidates=tuple(first))
-            ledger.assign(work, group.group, choice, asked, AssignmentReason.BOOKED, booking_id=new_id())
+            ledger.assign_hosts(work, group.group, choice, asked, AssignmentReason.BOOKED, booking_id=new_id())
             await work.apply()
     assert "10:00" not in await list_times(runtime, ById(made.id))
-    explained = await availability.explain(runtime.work(OPERATOR), ById(made.id), TEN)
+    explained = await availability.explain_start_time(runtime.work(OPERATOR), ById(made.id), TEN)
     assert "Host 0 is 2 ahead" in [each.sentence for each in explained.reasons]
 
 
@@ -260,7 +260,7 @@ async def test_a_start_is_judged_and_explained_as_it_is_listed(runtime: Runtime,
     assert judge_team(found.inputs, TEN) is Code.NO_HOSTS
     numbers = [each.no for each in founded.hosts[:2]]
     assert judge_hosts(found.inputs, TEN) == dict(zip(numbers, (Code.OPEN, Code.TAKEN), strict=True))
-    explained = await availability.explain(work, which, TEN)
+    explained = await availability.explain_start_time(work, which, TEN)
     assert [each.sentence for each in explained.reasons] == [
         "Only 1 of 2 needed hosts is free",
         "Host 1 is in a meeting",
@@ -272,9 +272,9 @@ async def test_a_start_is_judged_and_explained_as_it_is_listed(runtime: Runtime,
     )
     _, day = await availability.explain_on(work, which, MONDAY.date())
     assert day.open == len(await list_times(runtime, which))
-    nearest = await availability.list_nearest(work, which, TEN)
+    nearest = await availability.list_nearest_slots(work, which, TEN)
     assert not nearest.is_open
     assert len(nearest.starts) == 3
-    month = await availability.list_month(work, which, month=date(2026, 3, 1))
+    month = await availability.list_month_of_slots(work, which, month=date(2026, 3, 1))
     assert str(month.zone) == "UTC"
     assert TEN.timestamp() not in month.slots.starts

@@ -34,7 +34,7 @@ async def offer(runtime: Runtime, owner: User, slug: str, **changes: Any) -> Eve
     """Offer something of one's own."""
     async with runtime.transaction(OPERATOR) as work:
         schedule, *_ = await schedules.list_schedules(work, owner)
-        draft = event_types.draft(work, schedule, name=slug.title(), slug=slug, duration_minutes=30)
+        draft = event_types.draft_event_type(work, schedule, name=slug.title(), slug=slug, duration_minutes=30)
         return await event_types.add_event_type(work, schedule, replace(draft, **changes))
 
 

@@ -13,7 +13,7 @@ import httpx2
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Organization, User, UserWanted
 from openslot.domains.accounts.organizations import operations as organizations
 from openslot.domains.accounts.plans import Plan
@@ -172,7 +172,7 @@ async def prepare(
         kind["limits"] = Limits(per_invitee=WEEKS if Need.WEEKS in needs else 1)
     async with runtime.transaction(OPERATOR) as work:
         wanted = UserWanted(email=f"{new_id()}@host.example", name="Host", username=f"h{new_id().hex[-20:]}")
-        host = await people.welcome(work, wanted)
+        host = await people.welcome_user(work, wanted)
     weeks = 12 if kind.get("seats", 1) == 1 else None
     offer = await add(runtime, host, "race", **kind, recurring_weeks=weeks)
     at = Round(runtime=runtime, clients=clients, host=host, offer=offer, start=start, is_limited=is_limited)
@@ -196,14 +196,14 @@ async def prepare(
         await let_wait(at, seats)
     if Need.HOLD in needs:
         async with runtime.transaction(PUBLIC) as work:
-            at.held = await claims.hold(work, ById(offer.id), at.held_start, holder=str(new_id()))
+            at.held = await claims.hold_slot(work, ById(offer.id), at.held_start, holder=str(new_id()))
     return at
 
 
 async def add(runtime: Runtime, host: User, slug: str, **kind: Any) -> EventType:
     async with runtime.transaction(OPERATOR) as work:
         schedule, *_ = await schedules.list_schedules(work, host)
-        draft = event_types.draft(work, schedule, name=slug, slug=slug, duration_minutes=30)
+        draft = event_types.draft_event_type(work, schedule, name=slug, slug=slug, duration_minutes=30)
         return await event_types.add_event_type(work, schedule, replace(draft, **kind))
 
 
@@ -211,14 +211,14 @@ async def join_a_team(at: Round) -> None:
     async with at.runtime.transaction(OPERATOR) as work:
         slug = str(new_id())
         at.organization = await organizations.add_organization(work, name="Harbor", slug=slug, plan=Plan.BUSINESS)
-        await add_member(work, at.organization, at.host)
+        await add_organization_member(work, at.organization, at.host)
 
 
 async def add_link(at: Round, offer: EventType, used: int, needs: Collection[Need]) -> HostLink:
     """Add a link that will have one use left, or as many as a series needs."""
     async with at.runtime.transaction(OPERATOR) as work:
         uses = used + (WEEKS if Need.WEEKS in needs else 1)
-        return (await links.create_link(work, at.host, offer.id, uses=uses))[1]
+        return (await links.create_booking_link(work, at.host, offer.id, uses=uses))[1]
 
 
 def invitee() -> Invitee:

@@ -19,7 +19,7 @@ LATER = MONDAY.replace(hour=12)
 
 async def hold(runtime: Runtime, event_type: EventType, at: datetime = AT) -> Hold:
     async with runtime.transaction(PUBLIC) as work:
-        return await claims.hold(work, ById(event_type.id), at, holder=str(new_id()))
+        return await claims.hold_slot(work, ById(event_type.id), at, holder=str(new_id()))
 
 
 async def book(runtime: Runtime, event_type: EventType, at: datetime = AT, **more: Any) -> Booking:

@@ -266,13 +266,13 @@ async def ask(at: Meeting) -> int:
 async def confirm(at: Meeting) -> None:
     booking, user = random.choice(at.requests), random.choice([at.team.owner, *at.team.hosts])
     async with at.runtime.transaction(by(user)) as work:
-        await requests.confirm(work, BookingRef(booking.id, user.id))
+        await requests.confirm_booking_request(work, BookingRef(booking.id, user.id))
 
 
 async def decline(at: Meeting) -> None:
     booking, user = random.choice(at.requests), random.choice([at.team.owner, *at.team.hosts])
     async with at.runtime.transaction(by(user)) as work:
-        await requests.decline(work, BookingRef(booking.id, user.id))
+        await requests.decline_booking_request(work, BookingRef(booking.id, user.id))
 
 
 def by(user: User) -> Actor:

@@ -186,7 +186,7 @@ async def test_a_booking_has_no_link_before_it_is_paid(runtime: Runtime, user: U
     paid = await offer(runtime, user, "paid", location=BY_JITSI, price=Money(4900, "EUR"))
     await insert_connection(runtime, "rk_test_" + "a" * 24, user_id=user.id)
     async with runtime.transaction(PUBLIC) as work:
-        waits = (await bookings.create_pending(work, wanted_for(paid))).booking
+        waits = (await bookings.create_pending_booking(work, wanted_for(paid))).booking
     assert waits.status is Status.PENDING_PAYMENT
     assert waits.location == BY_JITSI
     async with runtime.transaction(OPERATOR) as work:

@@ -91,7 +91,7 @@ async def others(runtime: Runtime) -> list[User]:
     """Two more hosts."""
     async with runtime.transaction(OPERATOR) as work:
         return [
-            await people.welcome(work, UserWanted(email=f"{name}@other.example", name=name, username=name))
+            await people.welcome_user(work, UserWanted(email=f"{name}@other.example", name=name, username=name))
             for name in ("bo", "cy")
         ]
 

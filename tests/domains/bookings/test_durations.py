@@ -43,7 +43,7 @@ async def book(runtime: Runtime, talk: EventType, minutes: int | None, at: Any =
 
 async def hold(runtime: Runtime, talk: EventType, minutes: int, at: Any = AT) -> Hold:
     async with runtime.transaction(PUBLIC) as work:
-        return await claims.hold(work, ById(talk.id, minutes=minutes), at, holder=str(new_id()))
+        return await claims.hold_slot(work, ById(talk.id, minutes=minutes), at, holder=str(new_id()))
 
 
 async def edit(runtime: Runtime, talk: EventType, **changes: Any) -> EventType:

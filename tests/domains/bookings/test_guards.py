@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.organizations.operations import add_organization, get_organization
 from openslot.domains.accounts.plans import Plan
@@ -61,7 +61,7 @@ Deed = Callable[[Work, User, EventType], Awaitable[object]]
 async def _drop(work: Work, _: User, __: EventType) -> None:
     hold_id = await work.runtime.pool.fetchval("select id from claims where kind = 'hold'")
     seat_id = await work.runtime.pool.fetchval("select id from claim_seats where holder is not null")
-    await claims.drop_hold(work, seat_id or hold_id)
+    await claims.drop_slot_hold(work, seat_id or hold_id)
 
 
 async def _ref(work: Work) -> BookingRef:
@@ -75,7 +75,7 @@ async def _book(work: Work, _: User, offered: EventType) -> None:
 
 
 async def _hold(work: Work, _: User, offered: EventType) -> None:
-    await claims.hold(work, ById(offered.id), MONDAY.replace(hour=15), holder="someone")
+    await claims.hold_slot(work, ById(offered.id), MONDAY.replace(hour=15), holder="someone")
 
 
 async def _reschedule(work: Work, _: User, __: EventType) -> None:
@@ -112,7 +112,7 @@ async def test_every_writer_waits_for_the_hosts_lock(runtime: Runtime, user: Use
     await hold(runtime, offered)
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await add_member(work, organization, user)
+        await add_organization_member(work, organization, user)
 
     async def do() -> None:
         async with runtime.transaction(PUBLIC) as work:
@@ -155,7 +155,7 @@ async def test_a_hold_that_someone_else_has_switched_off_is_not_booked(
     held = await hold(runtime, offered)
 
     async with runtime.transaction(PUBLIC) as work:
-        await claims.claim(work, ById(offered.id), AT, hold_id=held.id)
+        await claims.claim_slot(work, ById(offered.id), AT, hold_id=held.id)
         # Whoever forgets the lock drops and expires holds meanwhile.
         await runtime.pool.execute("update claims set active = false")
         await runtime.pool.execute("update claim_seats set active = false")
@@ -166,7 +166,7 @@ async def test_a_hold_that_someone_else_has_switched_off_is_not_booked(
 async def test_a_session_that_someone_else_has_closed_is_not_joined(runtime: Runtime, group: EventType) -> None:
     booked = await book(runtime, group)
     async with runtime.transaction(PUBLIC) as work:
-        await claims.claim(work, ById(group.id), AT)
+        await claims.claim_slot(work, ById(group.id), AT)
         await _cancel_without_lock(runtime, booked)
         with pytest.raises(SlotUnavailable):
             await work.apply()
@@ -175,7 +175,7 @@ async def test_a_session_that_someone_else_has_closed_is_not_joined(runtime: Run
 async def test_a_seat_that_someone_else_has_freed_is_not_moved(runtime: Runtime, group: EventType) -> None:
     booked, _ = await book(runtime, group), await book(runtime, group)
     async with runtime.transaction(PUBLIC) as work:
-        await claims.move(work, booked.claim_id, booked.seat_id, which=ByBooking(group.id), starts_at=LATER)
+        await claims.move_time(work, booked.claim_id, booked.seat_id, which=ByBooking(group.id), starts_at=LATER)
         await _cancel_without_lock(runtime, booked)
         with pytest.raises(SlotUnavailable):
             await work.apply()
@@ -184,7 +184,7 @@ async def test_a_seat_that_someone_else_has_freed_is_not_moved(runtime: Runtime,
 async def test_a_claim_that_someone_else_has_freed_is_not_moved(runtime: Runtime, meeting: EventType) -> None:
     booked = await book(runtime, meeting)
     async with runtime.transaction(PUBLIC) as work:
-        await claims.move(work, booked.claim_id, None, which=ByBooking(meeting.id), starts_at=LATER)
+        await claims.move_time(work, booked.claim_id, None, which=ByBooking(meeting.id), starts_at=LATER)
         await _cancel_without_lock(runtime, booked)
         with pytest.raises(SlotUnavailable):
             await work.apply()
@@ -228,7 +228,7 @@ async def test_a_hold_that_has_become_a_booking_can_not_be_dropped(runtime: Runt
 
     async with runtime.transaction(PUBLIC) as work:
         with pytest.raises(HoldNotFound):
-            await claims.drop_hold(work, held.id)
+            await claims.drop_slot_hold(work, held.id)
     assert await find_disorder(runtime.pool) == {}
 
 
@@ -238,7 +238,7 @@ async def test_a_hold_is_booked_by_who_asked_before_it_expired(
     held = await hold(runtime, meeting)
     async with runtime.transaction(PUBLIC) as work:
         clock.pass_time(minutes=11)
-        await claims.claim(work, ById(meeting.id), AT, hold_id=held.id)
+        await claims.claim_slot(work, ById(meeting.id), AT, hold_id=held.id)
         assert await expire_holds(runtime.work(SYSTEM)) == "0 holds expired"
         await work.apply()
 
@@ -295,7 +295,7 @@ async def test_a_leavers_meeting_that_was_being_made_is_cancelled_or_refused(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await add_member(work, organization, user)
+        await add_organization_member(work, organization, user)
 
     async def leave() -> None:
         async with runtime.transaction(OPERATOR) as work:

@@ -41,7 +41,7 @@ USED = (410, "link_used_up", {"error": "This link was already used"})
 
 async def make(runtime: Runtime, user: User, event_type: EventType, **wanted: Any) -> HostLink:
     async with runtime.transaction(OPERATOR) as work:
-        _, made = await links.create_link(work, user, event_type.id, **wanted)
+        _, made = await links.create_booking_link(work, user, event_type.id, **wanted)
         return made
 
 
@@ -53,7 +53,7 @@ async def send(
 
 async def reload(runtime: Runtime, user: User, link: HostLink) -> HostLink:
     work = runtime.work(OPERATOR)
-    return (await links.get_link(work, user, link.link.event_type_id, link.link.id))[1]
+    return (await links.get_booking_link(work, user, link.link.event_type_id, link.link.id))[1]
 
 
 def seen(answer: httpx2.Response) -> tuple[int, str | None, object]:
@@ -89,8 +89,8 @@ async def test_a_closed_link_opens_nothing(
     assert (await send(client, hidden, used)).status_code == 200
     clock.pass_time(minutes=5)
     async with runtime.transaction(OPERATOR) as work:
-        await links.revoke_link(work, user, revoked.link.id)
-        again = await links.revoke_link(work, user, revoked.link.id)
+        await links.revoke_booking_link(work, user, revoked.link.id)
+        again = await links.revoke_booking_link(work, user, revoked.link.id)
     assert again.revoked_at == runtime.clock()
 
     days = {"timezone": "UTC"}
@@ -122,7 +122,7 @@ async def test_a_link_opens_its_own_event_type_alone(
     assert (await send(client, meeting, link, ELEVEN)).status_code == 200
     assert (await reload(runtime, user, link)).link.used == 1
     async with runtime.transaction(OPERATOR) as work:
-        await event_types.set_active(work, hidden, active=False)
+        await event_types.set_event_type_active(work, hidden, active=False)
     assert (await send(client, hidden, link, "2026-03-16T12:00:00Z")).status_code == 404
 
 
@@ -158,12 +158,12 @@ async def test_neither_a_hold_nor_a_reschedule_nor_a_cancellation_changes_the_us
 
 async def decline(runtime: Runtime, ref: BookingRef, clock: MovingClock) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await requests.decline(work, ref)
+        await requests.decline_booking_request(work, ref)
 
 
 async def withdraw(runtime: Runtime, ref: BookingRef, clock: MovingClock) -> None:
     async with runtime.transaction(PUBLIC) as work:
-        await requests.withdraw(work, ref.id)
+        await requests.withdraw_booking_request(work, ref.id)
 
 
 async def lapse(runtime: Runtime, ref: BookingRef, clock: MovingClock) -> None:
@@ -188,7 +188,7 @@ async def test_a_request_takes_a_use_and_gives_it_back_unless_it_is_confirmed(
     again = await send(client, asked, link, "2026-03-25T10:00:00Z")
     assert again.status_code == 200, again.text
     async with runtime.transaction(OPERATOR) as work:
-        await requests.confirm(work, BookingRef(UUID(again.json()["bookingId"]), user.id))
+        await requests.confirm_booking_request(work, BookingRef(UUID(again.json()["bookingId"]), user.id))
     assert (await reload(runtime, user, link)).link.used == 1
     await check_order(runtime)
 
@@ -221,7 +221,7 @@ async def test_a_use_is_guarded_even_without_the_hosts_lock(runtime: Runtime, us
 
     async def take(booking_id: UUID, seen: BookingLink = link) -> None:
         async with runtime.transaction(PUBLIC) as work:
-            links.take_uses(work, seen, booking_id)
+            links.take_link_uses(work, seen, booking_id)
             await work.apply()
             await asyncio.sleep(0.05)
 
@@ -244,13 +244,13 @@ async def test_a_use_is_guarded_even_without_the_hosts_lock(runtime: Runtime, us
 async def test_what_a_link_may_be(runtime: Runtime, user: User, stranger: User, meeting: EventType) -> None:
     async with runtime.transaction(OPERATOR) as work:
         with pytest.raises(Invalid) as refused:
-            await links.create_link(work, user, meeting.id, uses=0, ends_at=work.now, note="a\nb")
+            await links.create_booking_link(work, user, meeting.id, uses=0, ends_at=work.now, note="a\nb")
         assert set(refused.value.faults) == {"uses", "endsAt", "note"}
-        link = (await links.create_link(work, user, meeting.id))[1].link
+        link = (await links.create_booking_link(work, user, meeting.id))[1].link
         with pytest.raises(LinkNotFound):
-            await links.revoke_link(work, stranger, link.id)
+            await links.revoke_booking_link(work, stranger, link.id)
         with pytest.raises(LinkNotFound):
-            await links.revoke_link(work, user, link.id, event_type_id=new_id())
+            await links.revoke_booking_link(work, user, link.id, event_type_id=new_id())
 
 
 async def test_an_event_type_has_a_limited_number_of_open_links(
@@ -266,7 +266,7 @@ async def test_an_event_type_has_a_limited_number_of_open_links(
     with pytest.raises(TooManyLinks):
         await make(runtime, user, meeting)
     async with runtime.transaction(OPERATOR) as work:
-        await links.revoke_link(work, user, link.link.id)
+        await links.revoke_booking_link(work, user, link.link.id)
     await make(runtime, user, meeting)
 
 

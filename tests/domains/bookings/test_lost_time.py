@@ -4,7 +4,7 @@ import pytest
 
 from openslot.domains.accounts.models import User
 from openslot.domains.availability.models import ByPage
-from openslot.domains.availability.operations import list_open
+from openslot.domains.availability.operations import list_open_slots
 from openslot.domains.bookings.models import Booking, BookingWanted, Invitee
 from openslot.domains.bookings.operations import create_booking, list_without_time
 from openslot.platform.core.actor import PUBLIC
@@ -17,7 +17,7 @@ from tests.domains.bookings.conftest import offer
 async def book(runtime: Runtime, slug: str) -> Booking:
     which = ByPage("mara", slug)
     async with runtime.transaction(PUBLIC) as work:
-        _, slots, _ = await list_open(work, which, timezone="UTC")
+        _, slots, _ = await list_open_slots(work, which, timezone="UTC")
         invitee = Invitee(name="Li", email=f"{new_id()}@wei.example", zone="UTC")
         return await create_booking(
             work, BookingWanted(which=which, starts_at=at_second(slots.starts[-1]), invitee=invitee)

@@ -96,7 +96,7 @@ async def cancel_series(at: Stage) -> tuple[Actor, Act]:
 
 
 async def withdraw(at: Stage) -> tuple[Actor, Act]:
-    return PUBLIC, lambda work: requests.withdraw(work, at.request.id)
+    return PUBLIC, lambda work: requests.withdraw_booking_request(work, at.request.id)
 
 
 async def cancel_as_host(at: Stage) -> tuple[Actor, Act]:
@@ -125,11 +125,11 @@ async def hand_request_over(at: Stage) -> tuple[Actor, Act]:
 
 
 async def confirm(at: Stage) -> tuple[Actor, Act]:
-    return by(at.host), lambda work: requests.confirm(work, BookingRef(at.request.id, at.host.id))
+    return by(at.host), lambda work: requests.confirm_booking_request(work, BookingRef(at.request.id, at.host.id))
 
 
 async def decline(at: Stage) -> tuple[Actor, Act]:
-    return by(at.host), lambda work: requests.decline(work, BookingRef(at.request.id, at.host.id))
+    return by(at.host), lambda work: requests.decline_booking_request(work, BookingRef(at.request.id, at.host.id))
 
 
 ACTS = (

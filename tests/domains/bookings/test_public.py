@@ -221,7 +221,7 @@ async def test_a_private_event_type_is_booked_and_held_with_its_token_alone(
     client: httpx2.AsyncClient, runtime: Runtime, meeting: EventType, book: Book
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        private = await event_types.make_private(work, meeting)
+        private = await event_types.make_event_type_private(work, meeting)
         token = await get_private_token(work, private)
     held_open = {"eventTypeId": str(meeting.id), "startTime": ELEVEN}
 
@@ -249,7 +249,7 @@ async def test_a_private_event_types_booking_is_managed_by_its_link_alone(
 ) -> None:
     made = (await client.post("/api/bookings", json=public_body(meeting))).json()
     async with runtime.transaction(OPERATOR) as work:
-        await event_types.make_private(work, meeting)
+        await event_types.make_event_type_private(work, meeting)
     path = "/api/public/manage/" + made["manageUrl"].rpartition("/")[2]
 
     assert (await client.post(f"{path}/reschedule", json={"newStartTime": ELEVEN})).status_code == 200

@@ -90,7 +90,7 @@ async def test_confirmed_request_is_a_booking_with_all_that_follows(
 ) -> None:
     made = await ask(client, asked)
     async with runtime.transaction(Actor(kind=ActorKind.SESSION, user_id=user.id)) as work:
-        booking = await requests.confirm(work, ref_of(made, user))
+        booking = await requests.confirm_booking_request(work, ref_of(made, user))
     assert booking.status is Status.CONFIRMED
     found = await client.get(f"/api/v1/bookings/{made['bookingId']}", headers=bearer)
     assert (found.json()["status"], found.json()["location"]["value"]) == ("CONFIRMED", SECRET)
@@ -98,9 +98,9 @@ async def test_confirmed_request_is_a_booking_with_all_that_follows(
     assert await types_of(runtime, made) == ["booking.requested", "booking.created*"]
     assert (await manage(client, made))["location"]["value"] == SECRET
     async with runtime.transaction(OPERATOR) as work:
-        again = await requests.confirm(work, ref_of(made, user))
+        again = await requests.confirm_booking_request(work, ref_of(made, user))
         with pytest.raises(RequestNotOpen):
-            await requests.decline(work, ref_of(made, user))
+            await requests.decline_booking_request(work, ref_of(made, user))
     assert again.status is Status.CONFIRMED
     assert len(await types_of(runtime, made)) == 2
     assert TEN not in await slots(client, bearer, "asked")
@@ -111,8 +111,8 @@ async def test_declined_time_is_offered_again_and_no_webhook_tells_of_it(
 ) -> None:
     made = await ask(client, asked)
     async with runtime.transaction(OPERATOR) as work:
-        ended = await requests.decline(work, ref_of(made, user), reason="I travel that day")
-        assert (await requests.decline(work, ref_of(made, user))).reason == "I travel that day"
+        ended = await requests.decline_booking_request(work, ref_of(made, user), reason="I travel that day")
+        assert (await requests.decline_booking_request(work, ref_of(made, user))).reason == "I travel that day"
     assert ended.state is RequestState.DECLINED
     assert TEN in await slots(client, bearer, "asked")
     assert await types_of(runtime, made) == ["booking.requested", "booking.declined"]
@@ -121,7 +121,7 @@ async def test_declined_time_is_offered_again_and_no_webhook_tells_of_it(
     assert (await client.get("/api/v1/bookings", headers=bearer)).json()["data"] == []
     async with runtime.transaction(OPERATOR) as work:
         with pytest.raises(RequestNotOpen):
-            await requests.confirm(work, ref_of(made, user))
+            await requests.confirm_booking_request(work, ref_of(made, user))
     assert (await ask(client, asked))["status"] == "PENDING_CONFIRMATION"
 
 
@@ -130,7 +130,7 @@ async def test_other_hosts_can_not_answer(
 ) -> None:
     made = await ask(client, asked)
     async with runtime.transaction(OPERATOR) as work:
-        for verb in (requests.confirm, requests.decline, requests.get_request):
+        for verb in (requests.confirm_booking_request, requests.decline_booking_request, requests.get_request):
             with pytest.raises(RequestNotFound):
                 await verb(work, ref_of(made, stranger))
 
@@ -155,7 +155,7 @@ async def test_unanswered_request_lapses_after_two_days_or_at_its_start(
     clock.now = request.lapses_at
     async with runtime.transaction(OPERATOR) as work:
         with pytest.raises(RequestNotOpen):
-            await requests.confirm(work, ref_of(made, user))
+            await requests.confirm_booking_request(work, ref_of(made, user))
     await run_lapses(runtime, clock)
     assert await types_of(runtime, made) == ["booking.requested", "booking.lapsed"]
     assert (await manage(client, made))["status"] == "CANCELLED"
@@ -201,15 +201,15 @@ async def test_each_seat_asks_for_itself(
     first, second = await ask(client, group), await ask(client, group, inviteeEmail="b@wei.example")
     assert TEN not in await slots(client, bearer, "group")
     async with runtime.transaction(OPERATOR) as work:
-        await requests.confirm(work, ref_of(first, user))
-        await requests.decline(work, ref_of(second, user))
+        await requests.confirm_booking_request(work, ref_of(first, user))
+        await requests.decline_booking_request(work, ref_of(second, user))
     assert TEN in await slots(client, bearer, "group")
     listed = (await client.get("/api/v1/bookings", headers=bearer)).json()["data"]
     assert [each["id"] for each in listed] == [first["bookingId"]]
     third = await ask(client, group, inviteeEmail="c@wei.example")
     assert TEN not in await slots(client, bearer, "group")
     async with runtime.transaction(PUBLIC) as work:
-        await requests.withdraw(work, UUID(third["bookingId"]))
+        await requests.withdraw_booking_request(work, UUID(third["bookingId"]))
     active = await runtime.pool.fetchval("select active from claims where event_type_id = $1", group.id)
     assert active
 
@@ -246,7 +246,7 @@ async def test_event_type_with_an_open_request_stays_and_goes_once_it_has_ended(
         async with runtime.transaction(OPERATOR) as work:
             await event_types.delete_event_type(work, asked)
     async with runtime.transaction(OPERATOR) as work:
-        await requests.decline(work, ref_of(made, user))
+        await requests.decline_booking_request(work, ref_of(made, user))
         await event_types.delete_event_type(work, asked)
     assert not await runtime.pool.fetchval("select count(*) from bookings")
 
@@ -256,8 +256,8 @@ async def test_ended_requests_are_deleted_after_thirty_days(
 ) -> None:
     ended, kept = await ask(client, asked), await ask(client, asked, "2026-03-16T11:00:00Z")
     async with runtime.transaction(OPERATOR) as work:
-        await requests.decline(work, ref_of(ended, user))
-        await requests.confirm(work, ref_of(kept, user))
+        await requests.decline_booking_request(work, ref_of(ended, user))
+        await requests.confirm_booking_request(work, ref_of(kept, user))
     clock.now += timedelta(days=30, seconds=1)
     await run_job(runtime, requests.REQUEST_JOBS[1])
     assert [str(row["id"]) for row in await runtime.pool.fetch("select id from bookings")] == [kept["bookingId"]]
@@ -272,4 +272,4 @@ async def test_switching_the_option_off_leaves_what_was_asked_for_open(
         await event_types.change_event_type(work, replace(asked, requires_confirmation=False))
     assert (await ask(client, asked, "2026-03-16T11:00:00Z"))["status"] == "CONFIRMED"
     async with runtime.transaction(OPERATOR) as work:
-        assert (await requests.confirm(work, ref_of(made, user))).status is Status.CONFIRMED
+        assert (await requests.confirm_booking_request(work, ref_of(made, user))).status is Status.CONFIRMED

@@ -349,7 +349,7 @@ async def test_each_week_takes_a_use_of_a_link(
     client: httpx2.AsyncClient, runtime: Runtime, user: User, meeting: EventType
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        _, link = await links.create_link(work, user, meeting.id, uses=5)
+        _, link = await links.create_booking_link(work, user, meeting.id, uses=5)
     body = {"eventTypeId": str(meeting.id), "startTime": TEN, **WANTED, "token": link.token}
     made = await client.post("/api/bookings", json={**body, "recurrence": {"weeks": 3}})
     assert starts_of(made) == WEEKS[:3]

@@ -14,7 +14,7 @@ from hypothesis.strategies import booleans, integers, sampled_from
 from msgspec.structs import replace
 
 from openslot.domains.accounts import operations as accounts
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Organization, User, UserWanted
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.allowances.errors import AllowanceUsed
@@ -22,7 +22,7 @@ from openslot.domains.availability.claims import operations as claims
 from openslot.domains.availability.claims.operations import expire_holds
 from openslot.domains.availability.errors import DayHoldLimitExceeded, HoldNotFound
 from openslot.domains.availability.models import ById, Hold
-from openslot.domains.availability.operations import list_open
+from openslot.domains.availability.operations import list_open_slots
 from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.errors import InviteeLimitReached
 from openslot.domains.bookings.models import Booking, BookingRef, BookingWanted, Invitee
@@ -70,23 +70,25 @@ places = integers(0, 13)
 which = integers(0, 50)
 lengths = sampled_from([None, *LENGTHS])
 people_who_wait = sampled_from(["ana", "ben", "eva"])
-answers_to_an_offer = sampled_from([accept, wait_list.get_entry, wait_list.decline, wait_list.leave])
+answers_to_an_offer = sampled_from(
+    [accept, wait_list.get_wait_list_entry, wait_list.decline_offer, wait_list.leave_wait_list]
+)
 
 Verb = Callable[..., Awaitable[object]]
 
 
 async def withdraw(work: Work, ref: BookingRef) -> object:
-    return await requests.withdraw(work, ref.id)
+    return await requests.withdraw_booking_request(work, ref.id)
 
 
 async def leave_and_stay(work: Work, organization: Organization, host: User) -> None:
-    await add_member(work, organization, host)
+    await add_organization_member(work, organization, host)
     await people.remove_member(work, organization, host)
 
 
 async def disable_and_enable(work: Work, host: User) -> None:
     await people.disable_user(work, host)
-    await accounts.enable_user(work, host)
+    await accounts.set_user_enabled(work, host)
 
 
 class Life(RuleBasedStateMachine):
@@ -127,12 +129,12 @@ class Life(RuleBasedStateMachine):
         await forget_offers(self.runtime)
         async with self.runtime.transaction(OPERATOR) as work:
             wanted = UserWanted(email=f"{new_id()}@life.example", name="Life")
-            host = await people.welcome(work, wanted)
+            host = await people.welcome_user(work, wanted)
             organization = await add_organization(work, name="Life", slug=str(new_id()))
             schedule, *_ = await schedules.list_schedules(work, host)
             offers = {}
             for kind in KINDS:
-                draft = event_types.draft(work, schedule, name=kind, slug=kind, duration_minutes=30)
+                draft = event_types.draft_event_type(work, schedule, name=kind, slug=kind, duration_minutes=30)
                 wanted_offer = replace(draft, **CHANGES.get(kind, {}))
                 offers[kind] = await event_types.add_event_type(work, schedule, wanted_offer)
             return host, organization, offers
@@ -146,7 +148,7 @@ class Life(RuleBasedStateMachine):
     def create_a_link(self, kind: str, uses: int, minutes: int | None) -> None:
         ends_at = self.clock.now + timedelta(minutes=minutes) if minutes else None
         offer_id = self.offers[kind].id
-        made = self.do(links.create_link, self.host, offer_id, uses=uses, ends_at=ends_at, by=OPERATOR)
+        made = self.do(links.create_booking_link, self.host, offer_id, uses=uses, ends_at=ends_at, by=OPERATOR)
         self.links[kind].append(made[1])
 
     @rule(kind=sampled_from(LINKED), index=which, place=places)
@@ -164,7 +166,7 @@ class Life(RuleBasedStateMachine):
         if not self.links[kind]:
             return
         link = self.links[kind].pop(index % len(self.links[kind]))
-        self.do(links.revoke_link, self.host, link.link.id, by=OPERATOR)
+        self.do(links.revoke_booking_link, self.host, link.link.id, by=OPERATOR)
         for place in range(14):
             made = self._book(self.offers[kind], self._start(place), token=link.token)
             assert isinstance(made, LinkRevoked)
@@ -172,7 +174,7 @@ class Life(RuleBasedStateMachine):
     @rule(kind=sampled_from(KINDS), place=places, minutes=lengths)
     def hold(self, kind: str, place: int, minutes: int | None) -> None:
         start = self._start(place)
-        held = self.do(claims.hold, ById(self.offers[kind].id, minutes=minutes), start, holder=str(new_id()))
+        held = self.do(claims.hold_slot, ById(self.offers[kind].id, minutes=minutes), start, holder=str(new_id()))
         if isinstance(held, Hold):
             self.holds.append((held, self.offers[kind], start, minutes))
 
@@ -229,7 +231,7 @@ class Life(RuleBasedStateMachine):
         email = f"{person}@life.example"
         entry = self.run(ask_to_wait(self.runtime, offer, email, day=start.date(), starts_at=start))
         if isinstance(entry, UUID):
-            self.do(wait_list.confirm, entry)
+            self.do(wait_list.confirm_entry, entry)
             self.entries.append(entry)
         if is_freed and self.booked:
             self.do(bookings.cancel_booking, self._ref(-1))
@@ -246,7 +248,7 @@ class Life(RuleBasedStateMachine):
     def drop_what_is_held(self, index: int) -> None:
         if self.holds:
             held, *_ = self.holds.pop(index % len(self.holds))
-            dropped = self.do(claims.drop_hold, held.id)
+            dropped = self.do(claims.drop_slot_hold, held.id)
             assert dropped is None or isinstance(dropped, HoldNotFound)
 
     @rule()
@@ -268,7 +270,9 @@ class Life(RuleBasedStateMachine):
             self.do(bookings.cancel_booking, self._ref(index))
             self.booked.pop(index % len(self.booked))
 
-    @rule(index=which, answer=sampled_from([requests.confirm, requests.decline, withdraw]))
+    @rule(
+        index=which, answer=sampled_from([requests.confirm_booking_request, requests.decline_booking_request, withdraw])
+    )
     def answer(self, index: int, answer: Verb) -> None:
         """Answer a request, or what is none."""
         if self.booked:
@@ -376,7 +380,7 @@ class Life(RuleBasedStateMachine):
 
     async def _list(self, offer: EventType, minutes: int | None) -> list[datetime]:
         work, on = self.runtime.work(PUBLIC), MONDAY.date()
-        _, slots, _ = await list_open(work, ById(offer.id, minutes=minutes), timezone="UTC", first=on, last=on)
+        _, slots, _ = await list_open_slots(work, ById(offer.id, minutes=minutes), timezone="UTC", first=on, last=on)
         return [at_second(start) for start in slots.starts]
 
 

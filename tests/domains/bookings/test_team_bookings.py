@@ -202,11 +202,11 @@ async def test_a_hold_takes_a_host_and_credit_and_gives_both_back(runtime: Runti
         await book_team(runtime, team.event_type, AT)
     for each in (hold, other):
         async with runtime.transaction(PUBLIC) as work:
-            await claims.drop_hold(work, each.id)
+            await claims.drop_slot_hold(work, each.id)
     assert await list_credits(runtime, team) == before
     with pytest.raises(HoldNotFound):
         async with runtime.transaction(PUBLIC) as work:
-            await claims.drop_hold(work, hold.id)
+            await claims.drop_slot_hold(work, hold.id)
     await book_team(runtime, team.event_type, AT)
     assert await find_disorder(runtime.pool) == {}
 

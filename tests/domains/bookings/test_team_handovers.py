@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from openslot.domains.accounts.members.operations import remove_member
+from openslot.domains.accounts.members.operations import end_membership
 from openslot.domains.accounts.models import User
 from openslot.domains.availability.claims import operations as claims
 from openslot.domains.bookings import handovers
@@ -133,7 +133,7 @@ async def test_a_host_who_has_left_the_organization_hands_nothing_over(runtime: 
     booking = await book_team(runtime, team.event_type, AT)
     (host,) = [each for each in team.hosts if [each.id] == await list_hosts(runtime, booking.id)]
     async with runtime.transaction(OPERATOR) as work:
-        await remove_member(work, team.organization, host)
+        await end_membership(work, team.organization, host)
     with pytest.raises(BookingNotFound):
         await reassign(runtime, booking, from_=host, actor=by(host))
     assert await list_hosts(runtime, booking.id) == [host.id]
@@ -172,7 +172,7 @@ async def test_the_owner_s_bookings_outlive_a_host_whose_account_is_erased(
     host = next(each for each in team.hosts if each.id == host_id)
     clock.pass_time(days=2)
     async with runtime.transaction(OPERATOR) as work:
-        while await bookings.erase_some(work, host, 10) or await claims.erase_some(work, host, 10):
+        while await bookings.erase_some_bookings(work, host, 10) or await claims.erase_some_claims(work, host, 10):
             pass
         await work.db.execute("delete from users where id = $1", host.id)
         kept = (await bookings.get_booking(work, BookingRef(booking.id, team.owner.id))).booking

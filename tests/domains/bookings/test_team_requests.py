@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.store import lock_leavers
 from openslot.domains.availability.errors import SlotUnavailable
@@ -20,7 +20,7 @@ from openslot.domains.people import operations as people
 from openslot.domains.people import team_leavers
 from openslot.domains.teams import hosting
 from openslot.domains.teams import operations as teams
-from openslot.domains.teams.replay import replay
+from openslot.domains.teams.replay import replay_choices
 from openslot.platform.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.work import Runtime
@@ -51,12 +51,12 @@ def by(user: User) -> Actor:
 
 async def confirm(runtime: Runtime, asked: Booking, user: User) -> Booking:
     async with runtime.transaction(by(user)) as work:
-        return await requests.confirm(work, BookingRef(asked.id, user.id))
+        return await requests.confirm_booking_request(work, BookingRef(asked.id, user.id))
 
 
 async def decline(runtime: Runtime, asked: Booking, user: User) -> BookingRequest:
     async with runtime.transaction(by(user)) as work:
-        return await requests.decline(work, BookingRef(asked.id, user.id), reason="Not that day")
+        return await requests.decline_booking_request(work, BookingRef(asked.id, user.id), reason="Not that day")
 
 
 async def open_asked(runtime: Runtime, hosts: int = 3, **more: Any) -> HostedTeam:
@@ -77,16 +77,16 @@ async def list_reasons(runtime: Runtime) -> list[str]:
 async def check(runtime: Runtime, team: HostedTeam) -> None:
     """Check that nothing is lost, and that the ledger makes the same choices again."""
     assert await find_disorder(runtime.pool) == {}
-    assert (await replay(runtime.work(OPERATOR), team.id)).differences == ()
+    assert (await replay_choices(runtime.work(OPERATOR), team.id)).differences == ()
 
 
 async def manage(runtime: Runtime, team: HostedTeam) -> User:
     """Add somebody to the team who manages it and hosts nothing."""
     manager = await open_account(runtime, "Manager")
     async with runtime.transaction(OPERATOR) as work:
-        await add_member(work, team.organization, manager)
+        await add_organization_member(work, team.organization, manager)
         found = await teams.get_team(work, team.organization.id, team.id)
-        await teams.add_member(work, found, manager.id, is_manager=True)
+        await teams.add_team_member(work, found, manager.id, is_manager=True)
     return manager
 
 
@@ -135,9 +135,9 @@ async def test_others_of_the_team_do_not_find_it(runtime: Runtime) -> None:
                 await verb(runtime, asked, user)
         with pytest.raises(RequestNotFound):
             await requests.get_request(runtime.work(by(user)), BookingRef(asked.id, user.id))
-        assert await requests.list_waiting(runtime.work(by(user)), user) == []
+        assert await requests.list_waiting_requests(runtime.work(by(user)), user) == []
     for user in (team.owner, next(each for each in team.hosts if each.id == host_id)):
-        (found,) = await requests.list_waiting(runtime.work(by(user)), user)
+        (found,) = await requests.list_waiting_requests(runtime.work(by(user)), user)
         assert found.details.booking.id == asked.id
 
 
@@ -182,7 +182,7 @@ async def test_declined_withdrawn_and_lapsed_requests_count_for_nobody(runtime: 
     assert await list_credits(runtime, team) == NOTHING
     withdrawn = await book_team(runtime, team.event_type, AT)
     async with runtime.transaction(PUBLIC) as work:
-        await requests.withdraw(work, withdrawn.id)
+        await requests.withdraw_booking_request(work, withdrawn.id)
     assert await list_credits(runtime, team) == NOTHING
     await book_team(runtime, team.event_type, AT)
     clock.now = AT
@@ -301,7 +301,7 @@ async def test_who_takes_an_event_type_over_has_its_requests(runtime: Runtime) -
     asked = await book_team(runtime, team.event_type, AT)
     async with runtime.transaction(OPERATOR) as work:
         await people.disable_user(work, team.owner)
-    (found,) = await requests.list_waiting(runtime.work(by(manager)), manager)
+    (found,) = await requests.list_waiting_requests(runtime.work(by(manager)), manager)
     assert found.details.booking.id == asked.id
     booking = await confirm(runtime, asked, manager)
     contact = await runtime.pool.fetchval("select owner_id from contacts where id = $1", booking.contact_id)
@@ -351,7 +351,7 @@ async def test_what_was_never_confirmed_is_deleted_with_the_time_of_every_host(
     await run_job(runtime, requests.REQUEST_JOBS[1])
     assert await runtime.pool.fetchval("select count(*) from bookings") == 0
     assert await runtime.pool.fetchval("select count(*) from claims") == 0
-    assert (await replay(runtime.work(OPERATOR), team.id)).differences == ()
+    assert (await replay_choices(runtime.work(OPERATOR), team.id)).differences == ()
 
 
 async def test_who_hosts_only_a_request_of_a_team_leaves_under_the_lock_of_its_event_type(runtime: Runtime) -> None:

@@ -10,7 +10,7 @@ from openslot.domains.availability.errors import SlotUnavailable
 from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.models import BookingRef
 from openslot.domains.teams.models import Balance
-from openslot.domains.teams.replay import replay
+from openslot.domains.teams.replay import replay_choices
 from openslot.platform.core.actor import OPERATOR, PUBLIC
 from openslot.platform.core.work import Runtime
 from tests.support.clocks import MONDAY
@@ -27,7 +27,7 @@ async def reschedule(runtime: Runtime, ref: BookingRef, to: datetime) -> None:
 
 
 async def check_ledger(runtime: Runtime, team: HostedTeam) -> None:
-    assert (await replay(runtime.work(OPERATOR), team.id)).differences == ()
+    assert (await replay_choices(runtime.work(OPERATOR), team.id)).differences == ()
     assert await find_disorder(runtime.pool) == {}
 
 
@@ -42,7 +42,7 @@ async def test_two_hosts_of_one_group_who_are_replaced_are_one_choice(runtime: R
     assert set(await list_hosts(runtime, booking.id)) == {third, fourth}
     chosen = await runtime.pool.fetchval("select chosen from assignments where reason = 'rescheduled'")
     assert set(chosen) == {third, fourth}
-    replayed = await replay(runtime.work(OPERATOR), team.id)
+    replayed = await replay_choices(runtime.work(OPERATOR), team.id)
     assert (replayed.choices, replayed.equal, replayed.differences) == (2, 2, ())
     await check_ledger(runtime, team)
 

@@ -6,7 +6,7 @@ import pytest
 
 from openslot.domains.availability.claims import operations as claims
 from openslot.domains.availability.errors import HoldNotFound, SlotUnavailable
-from openslot.domains.teams.replay import replay
+from openslot.domains.teams.replay import replay_choices
 from openslot.platform.core.actor import OPERATOR, PUBLIC
 from openslot.platform.core.work import Runtime
 from tests.domains.bookings.team_sessions import AT, LATER, cancel, count_claims, edit, reschedule
@@ -20,7 +20,7 @@ EVENING = MONDAY.replace(hour=16)
 
 async def drop(runtime: Runtime, hold_id: UUID) -> None:
     async with runtime.transaction(PUBLIC) as work:
-        await claims.drop_hold(work, hold_id)
+        await claims.drop_slot_hold(work, hold_id)
 
 
 async def test_a_cancelled_seat_leaves_the_session_and_the_last_one_frees_hosts_and_credit(runtime: Runtime) -> None:
@@ -154,7 +154,7 @@ async def test_a_seat_keeps_its_hosts_if_the_team_does_not_pick_anew(runtime: Ru
     with pytest.raises(SlotUnavailable):
         await reschedule(runtime, other, AT)
     assert await find_disorder(runtime.pool) == {}
-    assert (await replay(runtime.work(OPERATOR), team.id)).differences == ()
+    assert (await replay_choices(runtime.work(OPERATOR), team.id)).differences == ()
 
 
 async def test_who_sits_alone_moves_with_the_hosts(runtime: Runtime) -> None:

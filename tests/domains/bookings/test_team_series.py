@@ -17,7 +17,7 @@ from openslot.domains.event_types.models import RollingWindow
 from openslot.domains.people import operations as people
 from openslot.domains.teams.choice import BOOKING
 from openslot.domains.teams.models import Balance
-from openslot.domains.teams.replay import replay
+from openslot.domains.teams.replay import replay_choices
 from openslot.platform.core.actor import OPERATOR, PUBLIC
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.work import Runtime
@@ -46,7 +46,7 @@ async def hosts_of(runtime: Runtime, made: BookedSeries) -> list[list[int]]:
 
 
 async def check_ledger(runtime: Runtime, team: HostedTeam) -> None:
-    assert (await replay(runtime.work(OPERATOR), team.id)).differences == ()
+    assert (await replay_choices(runtime.work(OPERATOR), team.id)).differences == ()
     assert await find_disorder(runtime.pool) == {}
 
 

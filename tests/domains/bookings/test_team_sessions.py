@@ -10,7 +10,7 @@ from openslot.domains.accounts.store import lock_host
 from openslot.domains.availability.claims import operations as claims
 from openslot.domains.availability.errors import SlotUnavailable
 from openslot.domains.availability.models import ById
-from openslot.domains.availability.operations import explain, list_open
+from openslot.domains.availability.operations import explain_start_time, list_open_slots
 from openslot.domains.bookings import handovers
 from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.models import BookingRef, BookingWanted, Invitee, Status
@@ -28,7 +28,7 @@ from tests.support.teams import book_alone, book_team, hold_team, list_credits, 
 
 async def list_starts(runtime: Runtime, event_type: EventType) -> list[datetime]:
     async with runtime.transaction(PUBLIC) as work:
-        _, slots, _ = await list_open(work, ById(event_type.id), timezone="UTC", first=AT.date(), last=AT.date())
+        _, slots, _ = await list_open_slots(work, ById(event_type.id), timezone="UTC", first=AT.date(), last=AT.date())
     return [datetime.fromtimestamp(each, AT.tzinfo) for each in slots.starts]
 
 
@@ -111,7 +111,7 @@ async def test_a_full_session_closes_its_start_though_others_are_free(runtime: R
     with pytest.raises(SlotUnavailable):
         await book_team(runtime, team.event_type, AT)
     async with runtime.transaction(PUBLIC) as work:
-        explained = await explain(work, ById(team.event_type.id), AT)
+        explained = await explain_start_time(work, ById(team.event_type.id), AT)
     assert explained.code == "full"
     assert explained.reasons[0].sentence == "All 2 seats are taken"
 
@@ -129,7 +129,7 @@ async def test_a_session_is_open_while_its_hosts_could_host_it_and_nobody_else_h
     with pytest.raises(SlotUnavailable):
         await book_team(runtime, team.event_type, AT)
     async with runtime.transaction(PUBLIC) as work:
-        explained = await explain(work, ById(team.event_type.id), AT)
+        explained = await explain_start_time(work, ById(team.event_type.id), AT)
     assert [each.sentence for each in explained.reasons] == [
         "A host of the session at this time can't host it any more",
         "Host 0 is out of office",
@@ -141,7 +141,7 @@ async def test_the_explanation_says_who_hosts_the_session_of_a_start(runtime: Ru
     booking = await book_team(runtime, team.event_type, AT)
     hosting = await list_hosts(runtime, booking.id)
     for is_full in (False, True):
-        explained = await explain(runtime.work(OPERATOR), ById(team.event_type.id), AT)
+        explained = await explain_start_time(runtime.work(OPERATOR), ById(team.event_type.id), AT)
         (group,) = explained.groups
         assert [each.sentence for each in group.hosts] == [
             f"{each.name} hosts the session at this time" if each.id in hosting else f"{each.name} is free"
@@ -152,7 +152,7 @@ async def test_the_explanation_says_who_hosts_the_session_of_a_start(runtime: Ru
             await book_team(runtime, team.event_type, AT)
     # One of them would not be free for it any more.
     await away(runtime.pool, hosting[0])
-    explained = await explain(runtime.work(OPERATOR), ById(team.event_type.id), AT)
+    explained = await explain_start_time(runtime.work(OPERATOR), ById(team.event_type.id), AT)
     told = {each.name: each.sentence for each in explained.groups[0].hosts}
     name = next(each.name for each in team.hosts if each.id == hosting[0])
     assert told[name] == f"{name} is out of office"
@@ -243,7 +243,7 @@ async def test_past_sessions_outlive_a_host_whose_account_is_erased(runtime: Run
     host = team.hosts[0]
     clock.pass_time(days=2)
     async with runtime.transaction(OPERATOR) as work:
-        while await bookings.erase_some(work, host, 10) or await claims.erase_some(work, host, 10):
+        while await bookings.erase_some_bookings(work, host, 10) or await claims.erase_some_claims(work, host, 10):
             pass
         await work.db.execute("delete from users where id = $1", host.id)
         kept = [(await bookings.get_booking(work, BookingRef(each.id, team.owner.id))).booking for each in made]

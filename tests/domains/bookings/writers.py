@@ -112,12 +112,12 @@ async def ask_for_it(at: Round) -> int:
 
 async def confirm(at: Round) -> None:
     async with at.runtime.transaction(OPERATOR) as work:
-        await requests.confirm(work, BookingRef(at.asked.id, at.host.id))
+        await requests.confirm_booking_request(work, BookingRef(at.asked.id, at.host.id))
 
 
 async def decline(at: Round) -> None:
     async with at.runtime.transaction(OPERATOR) as work:
-        await requests.decline(work, BookingRef(at.asked.id, at.host.id))
+        await requests.decline_booking_request(work, BookingRef(at.asked.id, at.host.id))
 
 
 async def withdraw(at: Round) -> int:
@@ -164,7 +164,7 @@ async def ask_by_link(at: Round) -> int:
 async def revoke(at: Round) -> None:
     async with at.runtime.transaction(OPERATOR) as work:
         for each in filter(None, (at.link, at.asked_link)):
-            await links.revoke_link(work, at.host, each.link.id)
+            await links.revoke_booking_link(work, at.host, each.link.id)
 
 
 async def book_all(at: Round) -> int:
@@ -211,17 +211,17 @@ async def accept(at: Round) -> None:
 
 async def decline_offer(at: Round) -> None:
     async with at.runtime.transaction(PUBLIC) as work:
-        await wait_list.decline(work, at.waiting[0])
+        await wait_list.decline_offer(work, at.waiting[0])
 
 
 async def leave_list(at: Round) -> None:
     async with at.runtime.transaction(PUBLIC) as work:
-        await wait_list.leave(work, at.waiting[0])
+        await wait_list.leave_wait_list(work, at.waiting[0])
 
 
 async def confirm_address(at: Round) -> None:
     async with at.runtime.transaction(PUBLIC) as work:
-        await wait_list.confirm(work, at.waiting[2])
+        await wait_list.confirm_entry(work, at.waiting[2])
 
 
 async def expire_offer(at: Round) -> None:
@@ -248,12 +248,12 @@ async def come_by(at: Round) -> None:
 
 async def switch_list_off(at: Round) -> None:
     async with at.runtime.transaction(OPERATOR) as work:
-        await wait_list.set_up(work, at.host, at.offer.id, minutes=None)
+        await wait_list.set_up_wait_list(work, at.host, at.offer.id, minutes=None)
 
 
 async def remove(at: Round) -> None:
     async with at.runtime.transaction(OPERATOR) as work:
-        await wait_list.remove(work, at.host, at.offer.id, at.waiting[0])
+        await wait_list.remove_wait_list_entry(work, at.host, at.offer.id, at.waiting[0])
 
 
 WRITERS: dict[Writer, set[Need]] = {

@@ -54,7 +54,7 @@ def connect(runtime: Runtime, user: User) -> Connect:
 
     async def do(url: str, *, username: str = USER, password: str = PASSWORD, owner: User = user) -> CalendarConnection:
         wanted = CalDavWanted(address=url, username=username, password=password)
-        connection = await calendars.connect(runtime.work(OPERATOR), owner, wanted)
+        connection = await calendars.connect_calendar(runtime.work(OPERATOR), owner, wanted)
         await sync_connection(runtime, connection.id)
         return await get(runtime, connection)
 
@@ -77,18 +77,20 @@ def book(runtime: Runtime, user: User) -> Book:
 
 async def get(runtime: Runtime, connection: CalendarConnection) -> CalendarConnection:
     """Read a connection as it is now."""
-    return await calendars.get_connection(runtime.work(OPERATOR), ConnectionRef(connection.id))
+    return await calendars.get_calendar_connection(runtime.work(OPERATOR), ConnectionRef(connection.id))
 
 
 async def feed(runtime: Runtime, user: User, url: str) -> CalendarConnection:
     """Connect an ICS feed."""
-    return await calendars.connect(runtime.work(OPERATOR), user, IcsWanted(url))
+    return await calendars.connect_calendar(runtime.work(OPERATOR), user, IcsWanted(url))
 
 
 async def change(runtime: Runtime, connection: CalendarConnection, **changes: Any) -> CalendarConnection:
     """Change a connection by its verb."""
     async with runtime.transaction(OPERATOR) as work:
-        return await calendars.change_connection(work, ConnectionRef(connection.id), ConnectionChanges(**changes))
+        return await calendars.change_calendar_connection(
+            work, ConnectionRef(connection.id), ConnectionChanges(**changes)
+        )
 
 
 async def read(runtime: Runtime, booking: Booking) -> Booking:
@@ -100,7 +102,7 @@ async def read(runtime: Runtime, booking: Booking) -> Booking:
 async def open_starts(runtime: Runtime, user: User, day: str = "2026-03-16") -> list[str]:
     """List the starts that are offered on a day, by UTC clock."""
     on = datetime.fromisoformat(day).date()
-    _, slots, _ = await availability.list_open(
+    _, slots, _ = await availability.list_open_slots(
         runtime.work(OPERATOR), BySlug(user.id, "30min"), timezone="UTC", first=on, last=on
     )
     return [f"{datetime.fromtimestamp(start, UTC):%H:%M}" for start in slots.starts]

@@ -93,7 +93,7 @@ def method_of(message: object) -> str:
 @pytest.fixture
 async def host(runtime: Runtime, user: User, clock: MovingClock, google: FakeGoogle) -> Host:
     """Connect the host's account, and let it invite."""
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, google))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, google))
     assert await sync_connection(runtime, made.id) is None
     found = Host(runtime, user, clock, google.accounts[EMAIL], google, made)
     await found.choose(invites=True)

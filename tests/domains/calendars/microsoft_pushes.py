@@ -47,7 +47,7 @@ async def connection(
     runtime: Runtime, user: User, clock: MovingClock, microsoft: FakeMicrosoft, mailbox: Mailbox, reachable: None
 ) -> CalendarConnection:
     """Connect the host's account, and read it."""
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
     assert await sync_connection(runtime, made.id) is None
     await work_off(runtime, clock)
     microsoft.take_notices()

@@ -11,7 +11,7 @@ import pytest
 
 from openslot.cli import calendars as commands
 from openslot.domains.accounts.models import User
-from openslot.domains.calendars import operations, rules, store
+from openslot.domains.calendars import rules, store
 from openslot.domains.calendars.errors import CalendarSignInFailed, ConnectionNotFound
 from openslot.domains.calendars.models import CalendarConnection
 from openslot.domains.calendars.ports import Changes, Scope
@@ -181,8 +181,8 @@ async def test_a_command_waits_for_the_worker_that_reads_the_calendar(
         await cli("connect", *account, typed=f"{PASSWORD}\n")
         await runtime.pool.execute("update calendars set state = null")
     looks, has_looked, loop = 0, asyncio.Event(), asyncio.get_running_loop()
-    verb = "connect" if command == "connect" else "make_due"
-    do, was_read = getattr(operations, verb), store.was_read
+    verb = "connect_calendar" if command == "connect" else "make_connections_due"
+    do, was_read = getattr(commands, verb), store.was_read
 
     async def look(*given: Any, **more: Any) -> bool:
         nonlocal looks
@@ -200,7 +200,7 @@ async def test_a_command_waits_for_the_worker_that_reads_the_calendar(
             await worker.take(done if command == "connect" else done[0])
             return done
 
-        monkeypatch.setattr(operations, verb, be_overtaken)
+        monkeypatch.setattr(commands, verb, be_overtaken)
         monkeypatch.setattr(store, "was_read", look)
         line = ("connect", *account) if command == "connect" else ("sync", "--json")
         running = asyncio.create_task(cli(*line, typed=f"{PASSWORD}\n"))
@@ -230,8 +230,8 @@ async def test_a_reading_that_does_not_end_is_told_with_an_exit_code(
     run = partial(asyncio.to_thread, command_line, "calendar")
     if command == "sync":
         assert (await run("connect", *account, typed=f"{PASSWORD}\n")).exit_code == 0
-    verb = "connect" if command == "connect" else "make_due"
-    do = getattr(operations, verb)
+    verb = "connect_calendar" if command == "connect" else "make_connections_due"
+    do = getattr(commands, verb)
 
     async def lose_the_lease(work: Any, *given: Any) -> Any:
         done = await do(work, *given)
@@ -240,7 +240,7 @@ async def test_a_reading_that_does_not_end_is_told_with_an_exit_code(
         assert await store.find_lease(work.db, connection.id, new_id(), now=work.now, until=until)
         return done
 
-    monkeypatch.setattr(operations, verb, lose_the_lease)
+    monkeypatch.setattr(commands, verb, lose_the_lease)
     monkeypatch.setattr(commands, "PATIENCE", timedelta(milliseconds=300))
     line = ("connect", *account) if command == "connect" else ("sync", "--json")
     result = await run(*line, typed=f"{PASSWORD}\n")

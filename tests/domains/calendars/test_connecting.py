@@ -86,7 +86,7 @@ async def test_no_hostile_url_is_connected_to(runtime: Runtime, user: User) -> N
                 url = shape.replace("{port}", str(canary.port))
                 for wanted in (IcsWanted(url), CalDavWanted(address=url, username="a", password="b")):
                     with pytest.raises(Refusal):
-                        await calendars.connect(runtime.work(OPERATOR), user, wanted)
+                        await calendars.connect_calendar(runtime.work(OPERATOR), user, wanted)
         finally:
             runtime.outbound = kept
             await strict.close()

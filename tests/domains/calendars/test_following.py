@@ -22,7 +22,7 @@ from tests.support.radicale import Radicale, radicale_in
 
 
 async def missing_bookings(runtime: Runtime, user: User) -> Sequence[MissingEvent]:
-    return await host_changes.list_missing(runtime.work(OPERATOR), user)
+    return await host_changes.list_missing_events(runtime.work(OPERATOR), user)
 
 
 async def test_an_event_that_the_host_moves_moves_the_booking(
@@ -165,7 +165,7 @@ async def test_the_host_says_that_they_are_cancelled(
     first, second = await several(runtime, clock, radicale, work_calendar, connect, book)
 
     async with runtime.transaction(OPERATOR) as work:
-        assert await host_changes.decide_missing(work, user, Decision.CANCEL, [first.id]) == 1
+        assert await host_changes.decide_missing_events(work, user, Decision.CANCEL, [first.id]) == 1
     await work_off(runtime, clock)
 
     assert (await read(runtime, first)).status is Status.CANCELLED
@@ -185,7 +185,7 @@ async def test_the_host_says_that_they_come_back(
     first, second = await several(runtime, clock, radicale, work_calendar, connect, book)
 
     async with runtime.transaction(OPERATOR) as work:
-        assert await host_changes.decide_missing(work, user, Decision.RESTORE) == 2
+        assert await host_changes.decide_missing_events(work, user, Decision.RESTORE) == 2
     await work_off(runtime, clock)
 
     assert await radicale.names(work_calendar) == sorted([*(f"{each.id}.ics" for each in (first, second)), "other.ics"])
@@ -287,7 +287,7 @@ async def test_the_host_is_mailed_what_was_refused_and_what_is_missing(
 ) -> None:
     first, second = await several(runtime, clock, radicale, work_calendar, connect, book)
     async with runtime.transaction(OPERATOR) as work:
-        await host_changes.decide_missing(work, user, Decision.RESTORE)
+        await host_changes.decide_missing_events(work, user, Decision.RESTORE)
     await work_off(runtime, clock)
     await move_in_calendar(radicale, work_calendar, first, start="120000", end="123000")
     connection = await runtime.pool.fetchval("select id from calendar_connections")

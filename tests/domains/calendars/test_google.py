@@ -9,7 +9,7 @@ from openslot.domains.accounts.models import User
 from openslot.domains.bookings.models import Booking, Status
 from openslot.domains.calendars import operations as calendars
 from openslot.domains.calendars.errors import OtherAccount
-from openslot.domains.calendars.host_changes import Decision, decide_missing
+from openslot.domains.calendars.host_changes import Decision, decide_missing_events
 from openslot.domains.calendars.models import CalendarConnection, ConnectionRef
 from openslot.domains.calendars.sync import sync_connection
 from openslot.platform.core.actor import OPERATOR
@@ -42,7 +42,7 @@ def account(google: FakeGoogle) -> GoogleAccount:
 @pytest.fixture
 async def connection(runtime: Runtime, user: User, google: FakeGoogle) -> CalendarConnection:
     """Connect the host's account, and read it."""
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, google))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, google))
     assert await sync_connection(runtime, made.id) is None
     return made
 
@@ -63,7 +63,7 @@ async def test_an_account_is_named_by_its_address_and_its_own_calendar_receives_
     account.add_calendar("Family")
     account.add_calendar("Holidays", role="reader")
 
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, google))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, google))
 
     assert (made.kind, made.label, made.addresses) == ("google", EMAIL, (EMAIL,))
     assert {each.name: (each.can_write, each.receives) for each in made.calendars} == {
@@ -222,7 +222,7 @@ async def test_a_consent_that_is_given_again_continues_the_connection(
     account.edit(EMAIL, "event", **at(TEN, TEN + HOUR))
     consent = await allow(runtime, user, google, renews=connection.id)
 
-    await calendars.renew_consent(runtime.work(OPERATOR), ConnectionRef(connection.id, user.id), consent)
+    await calendars.renew_calendar_consent(runtime.work(OPERATOR), ConnectionRef(connection.id, user.id), consent)
 
     assert await sync(runtime, connection) is None
     assert "10:00" not in await open_starts(runtime, user)
@@ -236,7 +236,7 @@ async def test_a_consent_of_another_account_does_not_continue_it(
     consent = await allow(runtime, user, google, email="other@lindqvist.example", renews=connection.id)
 
     with pytest.raises(OtherAccount):
-        await calendars.renew_consent(runtime.work(OPERATOR), ConnectionRef(connection.id, user.id), consent)
+        await calendars.renew_calendar_consent(runtime.work(OPERATOR), ConnectionRef(connection.id, user.id), consent)
 
 
 async def test_a_connection_takes_its_tokens_with_it(
@@ -350,7 +350,7 @@ async def test_several_that_disappear_are_asked_about_and_restored_under_their_i
     assert [(await read(runtime, booking)).status for booking in made] == [Status.CONFIRMED] * 2
     assert len(await events(runtime, "calendar.events_missing")) == 1
     async with runtime.transaction(OPERATOR) as work:
-        await decide_missing(work, user, Decision.RESTORE)
+        await decide_missing_events(work, user, Decision.RESTORE)
     await work_off(runtime, clock)
     shown = [account.calendars[EMAIL].events[booking.id.hex]["status"] for booking in made]
     assert shown == ["confirmed", "confirmed"]

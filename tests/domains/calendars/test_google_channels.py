@@ -42,7 +42,7 @@ def account(google: FakeGoogle) -> GoogleAccount:
 @pytest.fixture
 async def connection(runtime: Runtime, user: User, google: FakeGoogle) -> CalendarConnection:
     """Connect the host's account, and read it."""
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, google))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, google))
     assert await sync_connection(runtime, made.id) is None
     return made
 
@@ -66,7 +66,7 @@ async def test_each_calendar_that_is_read_has_one_channel_with_a_token_of_its_ow
     runtime: Runtime, user: User, google: FakeGoogle, account: GoogleAccount
 ) -> None:
     account.add_calendar("Family")
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, google))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, google))
     for _ in range(3):
         assert await sync_connection(runtime, made.id) is None
 
@@ -83,7 +83,7 @@ async def test_without_a_public_https_address_no_channel_is_made(
     runtime: Runtime, user: User, google: FakeGoogle, account: GoogleAccount, base_url: str | None
 ) -> None:
     runtime.settings = replace(runtime.settings, base_url=base_url)
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, google))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, google))
 
     assert await sync_connection(runtime, made.id) is None
 
@@ -184,7 +184,9 @@ async def test_a_notice_that_is_replayed_or_of_another_channel_makes_nothing_due
     assert await due_at(runtime, connection) == before
 
     other = google.add_account("other@lindqvist.example")
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, google, email=other.email))
+    made = await calendars.connect_calendar(
+        runtime.work(OPERATOR), user, await allow(runtime, user, google, email=other.email)
+    )
     assert await sync_connection(runtime, made.id) is None
     ((_, theirs),) = other.list_notices()
     assert (await client.post(path, headers=theirs)).status_code == 403
@@ -273,7 +275,7 @@ async def test_a_refusal_is_no_fault_of_the_reading_and_is_not_asked_again_for_h
 ) -> None:
     account.add_calendar("Family")
     google.refuse_next(400, "pushNotSupportedForRequestedResource", path="calendars", method="POST")
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, google))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, google))
     for _ in range(4):
         assert await sync_connection(runtime, made.id) is None
         clock.pass_time(minutes=5)
@@ -289,7 +291,7 @@ async def test_calendars_that_are_not_read_any_more_are_not_watched(
     runtime: Runtime, user: User, client: httpx2.AsyncClient, google: FakeGoogle, account: GoogleAccount
 ) -> None:
     account.add_calendar("Family")
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, google))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, google))
     await sync_connection(runtime, made.id)
     await change(runtime, made, busy=(EMAIL,))
     await sync_connection(runtime, made.id)

@@ -10,7 +10,7 @@ from openslot.domains.accounts.models import User
 from openslot.domains.bookings.conferences import DELAYS
 from openslot.domains.bookings.models import Booking
 from openslot.domains.calendars import operations as calendars
-from openslot.domains.calendars.host_changes import Decision, decide_missing
+from openslot.domains.calendars.host_changes import Decision, decide_missing_events
 from openslot.domains.calendars.models import CalendarConnection
 from openslot.domains.calendars.sync import sync_connection
 from openslot.domains.event_types import operations as event_types
@@ -39,7 +39,7 @@ def account(google: FakeGoogle) -> GoogleAccount:
 
 
 async def connect(runtime: Runtime, user: User, google: FakeGoogle) -> CalendarConnection:
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, google))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, google))
     assert await sync_connection(runtime, made.id) is None
     return made
 
@@ -216,7 +216,7 @@ async def test_an_event_that_is_restored_has_its_conference_again(
         account.remove(EMAIL, each.id.hex)
     await sync_connection(runtime, connection.id)
     async with runtime.transaction(OPERATOR) as work:
-        await decide_missing(work, user, Decision.RESTORE)
+        await decide_missing_events(work, user, Decision.RESTORE)
     await wait(runtime, clock)
 
     assert [shown(account, each)["status"] for each in made] == ["confirmed", "confirmed"]

@@ -189,5 +189,5 @@ async def test_a_server_that_takes_for_ever_is_left_while_it_is_being_connected(
         slow.is_open.clear()
         wanted = CalDavWanted(address=slow.url, username="mara", password="secret")
         with pytest.raises(CalendarUnreachable, match="took too long"):
-            await calendars.connect(runtime.work(OPERATOR), user, wanted)
+            await calendars.connect_calendar(runtime.work(OPERATOR), user, wanted)
         slow.is_open.set()

@@ -28,7 +28,7 @@ TWO = event("two", start="20260316T140000Z", end="20260316T150000Z")
 
 
 async def connect(runtime: Runtime, user: User, feed: PublishedFeed) -> CalendarConnection:
-    connection = await calendars.connect(runtime.work(OPERATOR), user, IcsWanted(feed.url))
+    connection = await calendars.connect_calendar(runtime.work(OPERATOR), user, IcsWanted(feed.url))
     await sync_connection(runtime, connection.id)
     return await get(runtime, connection)
 
@@ -155,9 +155,9 @@ async def test_a_server_that_does_not_answer_keeps_no_other_from_being_read(sett
         publishing(calendar(TWO)) as sound,
     ):
         for _ in range(5):
-            await calendars.connect(runtime.work(OPERATOR), user, IcsWanted(silent.url))
+            await calendars.connect_calendar(runtime.work(OPERATOR), user, IcsWanted(silent.url))
         silent.is_open.clear()
-        quick = await calendars.connect(runtime.work(OPERATOR), user, IcsWanted(sound.url))
+        quick = await calendars.connect_calendar(runtime.work(OPERATOR), user, IcsWanted(sound.url))
         stop = asyncio.Event()
         working = asyncio.create_task(run_worker(runtime, stop))
         try:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from openslot.domains.bookings.models import Status
 from openslot.domains.calendars import operations as calendars
-from openslot.domains.calendars.host_changes import Decision, decide_missing
+from openslot.domains.calendars.host_changes import Decision, decide_missing_events
 from openslot.domains.calendars.models import ConnectionRef
 from openslot.domains.calendars.sync import sync_connection
 from openslot.domains.event_types import operations as event_types
@@ -207,7 +207,7 @@ async def test_bookings_go_to_the_calendar_that_was_to_invite(host: Host) -> Non
     other = host.account.add_calendar("Family")
     assert await sync_connection(host.runtime, host.connection.id) is None
     async with host.runtime.transaction(OPERATOR) as work:
-        await calendars.read_now(work, ConnectionRef(host.connection.id))
+        await calendars.read_connection_now(work, ConnectionRef(host.connection.id))
     await sync_connection(host.runtime, host.connection.id)
     booking = await host.book()
     await change(host.runtime, host.connection, write_to="Family")
@@ -220,7 +220,7 @@ async def test_bookings_go_to_the_calendar_that_was_to_invite(host: Host) -> Non
 async def test_an_event_that_the_host_puts_into_another_calendar_of_the_account_goes_on_to_tell(host: Host) -> None:
     other = host.account.add_calendar("Family")
     async with host.runtime.transaction(OPERATOR) as work:
-        await calendars.read_now(work, ConnectionRef(host.connection.id))
+        await calendars.read_connection_now(work, ConnectionRef(host.connection.id))
     await sync_connection(host.runtime, host.connection.id)
     booking = await host.book()
     await host.work()
@@ -274,7 +274,7 @@ async def test_events_that_are_restored_invite_again(host: Host) -> None:
         host.account.remove(EMAIL, booking.id.hex)
     await sync_connection(host.runtime, host.connection.id)
     async with host.runtime.transaction(OPERATOR) as work:
-        await decide_missing(work, host.user, Decision.RESTORE)
+        await decide_missing_events(work, host.user, Decision.RESTORE)
     await host.wait()
 
     assert (await host.got(), await host.got(ADA)) == (["invitation"] * 2, ["invitation"] * 2)

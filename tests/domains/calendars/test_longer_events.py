@@ -228,7 +228,7 @@ async def test_the_booking_itself_may_move_into_what_was_added_and_nobody_else(
     await host.drag(booking, TEN, TEN + HOUR)
 
     async def list_starts(without: Any = None) -> list[str]:
-        _, slots, _ = await availability.list_open(
+        _, slots, _ = await availability.list_open_slots(
             host.runtime.work(OPERATOR),
             BySlug(host.user.id, "30min"),
             timezone="UTC",

@@ -50,7 +50,7 @@ def daily(times: int) -> dict[str, Any]:
 @pytest.fixture
 async def connection(runtime: Runtime, user: User, microsoft: FakeMicrosoft) -> CalendarConnection:
     """Connect the host's mailbox, and read it."""
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
     assert await sync_connection(runtime, made.id) is None
     return made
 
@@ -70,7 +70,7 @@ async def test_an_account_is_named_by_its_address_and_its_default_calendar_recei
     mailbox.add_calendar("Family")
     mailbox.add_calendar("Holidays", can_edit=False)
 
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
 
     assert (made.kind, made.label, made.addresses) == ("microsoft", EMAIL, (EMAIL,))
     assert {each.name: (each.can_write, each.receives) for each in made.calendars} == {
@@ -299,7 +299,7 @@ async def test_an_account_without_a_mailbox_is_said_plainly(
     microsoft.refuse_next(404, "MailboxNotEnabledForRESTAPI", path="me/calendars")
 
     with pytest.raises(CalendarForbidden, match=str(NO_MAILBOX)):
-        await calendars.connect(runtime.work(OPERATOR), user, consent)
+        await calendars.connect_calendar(runtime.work(OPERATOR), user, consent)
 
 
 async def test_refresh_tokens_rotate_and_are_kept(
@@ -335,9 +335,9 @@ async def test_a_consent_that_is_given_again_continues_the_connection(
     microsoft.add_mailbox("other@lindqvist.example")
     other = await allow(runtime, user, microsoft, email="other@lindqvist.example", renews=connection.id)
     with pytest.raises(OtherAccount):
-        await calendars.renew_consent(work, ref, other)
+        await calendars.renew_calendar_consent(work, ref, other)
 
-    await calendars.renew_consent(work, ref, await allow(runtime, user, microsoft, renews=connection.id))
+    await calendars.renew_calendar_consent(work, ref, await allow(runtime, user, microsoft, renews=connection.id))
 
     assert await sync(runtime, connection) is None
     assert "10:00" not in await open_starts(runtime, user)

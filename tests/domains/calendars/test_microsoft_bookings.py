@@ -8,7 +8,7 @@ import pytest
 from openslot.domains.accounts.models import User
 from openslot.domains.bookings.models import Booking, Status
 from openslot.domains.calendars import operations as calendars
-from openslot.domains.calendars.host_changes import Decision, decide_missing
+from openslot.domains.calendars.host_changes import Decision, decide_missing_events
 from openslot.domains.calendars.models import CalendarConnection, ConnectionRef
 from openslot.domains.calendars.sync import sync_connection
 from openslot.platform.core.actor import OPERATOR
@@ -33,7 +33,7 @@ async def connection(runtime: Runtime, user: User, microsoft: FakeMicrosoft) -> 
 
 
 async def connect(runtime: Runtime, user: User, microsoft: FakeMicrosoft) -> CalendarConnection:
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
     assert await sync_connection(runtime, made.id) is None
     return made
 
@@ -221,7 +221,7 @@ async def test_several_that_disappear_are_asked_about_and_restored(
     assert [(await read(runtime, booking)).status for booking in made] == [Status.CONFIRMED] * 2
     assert len(await events(runtime, "calendar.events_missing")) == 1
     async with runtime.transaction(OPERATOR) as work:
-        await decide_missing(work, user, Decision.RESTORE)
+        await decide_missing_events(work, user, Decision.RESTORE)
     await work_off(runtime, clock)
     assert [len(find_items(mailbox, booking)) for booking in made] == [1, 1]
     assert await sync(runtime, connection) is None

@@ -43,7 +43,7 @@ async def test_each_calendar_that_is_read_has_one_subscription_with_a_secret_of_
     runtime: Runtime, user: User, microsoft: FakeMicrosoft, mailbox: Mailbox, clock: MovingClock
 ) -> None:
     mailbox.add_calendar("Family")
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
     for _ in range(3):
         assert await sync_connection(runtime, made.id) is None
 
@@ -66,7 +66,7 @@ async def test_without_a_public_https_address_no_subscription_is_made(
     runtime: Runtime, user: User, microsoft: FakeMicrosoft, base_url: str | None
 ) -> None:
     runtime.settings = replace(runtime.settings, base_url=base_url)
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
 
     assert await sync_connection(runtime, made.id) is None
 
@@ -173,7 +173,7 @@ async def test_an_answer_that_was_lost_leaves_no_subscription_that_is_not_used(
     mailbox: Mailbox,
 ) -> None:
     microsoft.faults.append(Fault(FaultKind.LOSE_ANSWER, "/v1.0/subscriptions", "POST"))
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
     assert await sync_connection(runtime, made.id) is None
     (first,) = list_subscriptions(microsoft)
     # Its notices count, although its id is not known.
@@ -194,7 +194,7 @@ async def test_a_mailbox_that_is_connected_twice_is_pushed_to_one_and_polled_by_
     runtime: Runtime, user: User, microsoft: FakeMicrosoft, connection: CalendarConnection
 ) -> None:
     (first,) = list_subscriptions(microsoft)
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
 
     assert await sync_connection(runtime, made.id) is None
 
@@ -214,7 +214,7 @@ async def test_an_account_that_is_connected_again_takes_its_subscription_over(
     edit(mailbox)
     assert await microsoft.notify() == [403]
     microsoft.subscriptions.notices.clear()
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
 
     assert await sync_connection(runtime, made.id) is None
 
@@ -227,7 +227,7 @@ async def test_a_refusal_is_no_fault_of_the_reading_and_is_not_asked_again_for_h
     runtime: Runtime, user: User, clock: MovingClock, microsoft: FakeMicrosoft, mailbox: Mailbox
 ) -> None:
     microsoft.refuse_next(400, "ValidationError", path="subscriptions", method="POST")
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
     for _ in range(4):
         assert await sync_connection(runtime, made.id) is None
         clock.pass_time(minutes=5)
@@ -245,7 +245,7 @@ async def test_calendars_that_are_not_read_any_more_have_no_subscription(
     runtime: Runtime, user: User, microsoft: FakeMicrosoft, mailbox: Mailbox
 ) -> None:
     mailbox.add_calendar("Family")
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
     await sync_connection(runtime, made.id)
     await change(runtime, made, busy=("Calendar",))
 

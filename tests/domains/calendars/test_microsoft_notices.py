@@ -189,7 +189,7 @@ async def test_a_notice_of_another_host_is_refused(
 ) -> None:
     other = microsoft.add_mailbox("other@lindqvist.example")
     consent = await allow(runtime, user, microsoft, email=other.email)
-    made = await calendars.connect(runtime.work(OPERATOR), user, consent)
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, consent)
     assert await sync_connection(runtime, made.id) is None
     microsoft.take_notices()
     edit(mailbox)

@@ -33,7 +33,7 @@ LINK = "https://teams.microsoft.com/l/meetup-join/"
 
 
 async def connect(runtime: Runtime, user: User, microsoft: FakeMicrosoft) -> CalendarConnection:
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, microsoft))
     assert await sync_connection(runtime, made.id) is None
     return made
 

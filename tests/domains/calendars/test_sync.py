@@ -42,7 +42,7 @@ async def test_what_a_calendar_says_is_busy_is_neither_offered_nor_booked(
     )
     with pytest.raises(SlotUnavailable):
         await book(NINE + HOUR)
-    told = await availability.explain(runtime.work(OPERATOR), BySlug(user.id, "30min"), NINE + HOUR)
+    told = await availability.explain_start_time(runtime.work(OPERATOR), BySlug(user.id, "30min"), NINE + HOUR)
     assert (told.code, told.reasons[0].sentence) == (Code.BUSY, "Busy in Work, 10:00–11:00")
     assert connection.synced_at == NINE - 2 * HOUR
 
@@ -175,7 +175,7 @@ async def test_a_server_that_is_down_for_a_while_is_trusted_and_then_closes(
         assert len(await events(runtime, "calendar.broken")) == 1
         clock.now = NINE - 2 * HOUR + timedelta(hours=2)
         assert await open_starts(runtime, user) == []
-        told = await availability.explain(runtime.work(OPERATOR), BySlug(user.id, "30min"), NINE + 4 * HOUR)
+        told = await availability.explain_start_time(runtime.work(OPERATOR), BySlug(user.id, "30min"), NINE + 4 * HOUR)
         assert told.reasons[0].sentence == "Work has not been synced for too long"
 
         server.start()
@@ -283,7 +283,7 @@ async def test_a_calendar_that_an_account_no_longer_has_is_a_fault_and_keeps_its
 
 async def make_due(runtime: Runtime, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await calendars.make_due(work, user)
+        await calendars.make_connections_due(work, user)
 
 
 class Interrupting(FakeServer):
@@ -314,7 +314,7 @@ async def test_whoever_reads_what_was_changed_meanwhile_writes_nothing(
             if what == "disconnect":
                 await calendars.disconnect(work, ConnectionRef(connection.id))
             elif what == "sync":
-                await calendars.make_due(work, user)
+                await calendars.make_connections_due(work, user)
         if what == "set":
             await change(runtime, connection, busy=())
 

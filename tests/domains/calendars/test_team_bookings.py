@@ -183,11 +183,11 @@ async def test_who_deletes_the_event_is_asked_and_the_others_keep_the_booking(
     assert await names(radicale, ana, jim) == [0, 1]
     (told,) = await events(runtime, "calendar.change_refused")
     assert "calendars.several_hosts" in told
-    (asked,) = await host_changes.list_missing(runtime.work(OPERATOR), ana.user)
+    (asked,) = await host_changes.list_missing_events(runtime.work(OPERATOR), ana.user)
     assert asked.booking_id == booking.id
 
     async with runtime.transaction(OPERATOR) as work:
-        await host_changes.decide_missing(work, ana.user, Decision.RESTORE)
+        await host_changes.decide_missing_events(work, ana.user, Decision.RESTORE)
     await work_off(runtime, clock)
     assert await names(radicale, ana, jim) == [1, 1]
 

@@ -78,7 +78,7 @@ async def connection_id(runtime: Runtime, user: User, radicale: Radicale, work_c
         await work.db.execute(last_release("insert into calendar_objects"), calendar_id, *objects)
         await work.db.execute(last_release("insert into calendar_events"), *written)
         await work.db.fetchval(last_release("update calendars set state = $2"), calendar_id, state, LONG_AGO)
-        await busy.keep_source(work, calendar_id, host_id=user.id, name="Work")
+        await busy.keep_busy_source(work, calendar_id, host_id=user.id, name="Work")
     return own
 
 

@@ -30,7 +30,7 @@ async def stranger(runtime: Runtime) -> User:
     """Another host."""
     async with runtime.transaction(OPERATOR) as work:
         wanted = UserWanted(email="bo@other.example", name="Bo Other", username="bo", plan=Plan.PRO)
-        return await people.welcome(work, wanted)
+        return await people.welcome_user(work, wanted)
 
 
 @pytest.fixture

@@ -65,8 +65,8 @@ async def _work(url: str, data_dir: str, mortal: Mortal) -> None:
     imports.BATCH = BATCH
     imports.import_batch = mortal.import_batch
     effects.ABANDONED_AFTER, worker.BEAT_EVERY = timedelta(seconds=3), timedelta(seconds=0.5)
-    mortal_one = Reaction(name=imports.IMPORT, run=mortal.import_next_lines)
-    others = tuple(each for each in WIRING.reactions if each.name != imports.IMPORT)
+    mortal_one = Reaction(name=imports.CONTACT_IMPORT, run=mortal.import_next_lines)
+    others = tuple(each for each in WIRING.reactions if each.name != imports.CONTACT_IMPORT)
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     async with open_runtime(settings, wiring=replace(WIRING, reactions=(mortal_one, *others))) as runtime:

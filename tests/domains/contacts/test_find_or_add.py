@@ -21,7 +21,7 @@ EMAIL = "noor@haddad.example"
 
 async def find_or_add(runtime: Runtime, owner: User, email: str = EMAIL, phone: str | None = None) -> Contact:
     async with runtime.transaction(OPERATOR) as work:
-        contact = await operations.find_or_add(work, owner_id=owner.id, name="Noor", email=email, phone=phone)
+        contact = await operations.find_or_add_contact(work, owner_id=owner.id, name="Noor", email=email, phone=phone)
         await work.record()
         return contact
 
@@ -76,7 +76,7 @@ async def test_one_who_waited_for_a_booking_that_failed_adds_the_contact(runtime
         await failing.start()
         work = runtime.work(OPERATOR)
         work.db = connection
-        lost = await operations.find_or_add(work, owner_id=user.id, name="Noor", email=EMAIL)
+        lost = await operations.find_or_add_contact(work, owner_id=user.id, name="Noor", email=EMAIL)
         waiting = asyncio.create_task(find_or_add(runtime, user))
         await asyncio.sleep(0.05)
         assert not waiting.done()
@@ -93,7 +93,7 @@ async def test_a_contact_in_use_by_a_booking_is_deleted_only_after_it(runtime: R
             await operations.delete_contact(work, user, contact.id)
 
     async with runtime.transaction(OPERATOR) as work:
-        await operations.find_or_add(work, owner_id=user.id, name="Noor", email=EMAIL)
+        await operations.find_or_add_contact(work, owner_id=user.id, name="Noor", email=EMAIL)
         deleting = asyncio.create_task(delete())
         await asyncio.sleep(0.05)
         assert not deleting.done()

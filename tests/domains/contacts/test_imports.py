@@ -99,7 +99,7 @@ async def test_every_bad_line_is_kept_with_its_number_and_fault(runtime: Runtime
         "\x01Fy,fy@x.example,\n"
     )
     done = await bring_in(runtime, user, text)
-    bad = await imports.list_bad_lines(runtime.work(SYSTEM), user, done.id, limit=100)
+    bad = await imports.list_bad_import_lines(runtime.work(SYSTEM), user, done.id, limit=100)
 
     assert counts(done) == (1, 0, 0, 7)
     assert list(await read_people(runtime, user)) == ["cy@x.example"]
@@ -122,7 +122,7 @@ async def test_a_file_of_several_batches_finds_what_is_twice_in_it(
     monkeypatch.setattr(imports, "BATCH", 10)
     text = many(25) + "\nAgain,PERSON3@many.example\nNew,new@many.example"
     done = await bring_in(runtime, user, text)
-    bad = await imports.list_bad_lines(runtime.work(SYSTEM), user, done.id, limit=9)
+    bad = await imports.list_bad_import_lines(runtime.work(SYSTEM), user, done.id, limit=9)
 
     listed, _ = await contacts.list_contacts(runtime.work(SYSTEM), user, limit=3)
 
@@ -212,9 +212,9 @@ async def test_another_owners_contacts_and_imports_are_out_of_reach(
     assert counts(mine) == (2, 0, 0, 0)
     assert (await read_people(runtime, stranger))["ann@lee.example"]["name"] == "Theirs"
     assert await imports.list_imports(work, user) == [mine]
-    assert await imports.list_sample(work, user, draft.id) == []
-    assert await imports.list_bad_lines(work, user, draft.id, limit=9) == []
-    assert len(await imports.list_bad_lines(work, stranger, draft.id, limit=9)) == 1
+    assert await imports.list_import_sample(work, user, draft.id) == []
+    assert await imports.list_bad_import_lines(work, user, draft.id, limit=9) == []
+    assert len(await imports.list_bad_import_lines(work, stranger, draft.id, limit=9)) == 1
     with pytest.raises(ImportNotFound):
         await imports.get_import(work, user, draft.id)
     async with runtime.transaction(SYSTEM) as inside:
@@ -290,7 +290,9 @@ async def test_a_deleted_import_stops_and_its_contacts_stay(
 
     assert len(await read_people(runtime, user)) == 10
     assert await runtime.pool.fetchval("select count(*) from contact_import_lines") == 0
-    assert await runtime.pool.fetchval("select state from effects where reaction = $1", imports.IMPORT) == "done"
+    assert (
+        await runtime.pool.fetchval("select state from effects where reaction = $1", imports.CONTACT_IMPORT) == "done"
+    )
 
 
 async def test_old_imports_are_removed_with_their_lines(runtime: Runtime, user: User) -> None:

@@ -192,9 +192,9 @@ async def test_a_rule_of_the_crm_is_shown_and_not_tried_again(
     await work_until_settled(runtime, clock)
 
     assert len(crm.keys) == 2
-    (failure,) = await operations.list_failures(runtime.work(OPERATOR), user)
+    (failure,) = await operations.list_crm_failures(runtime.work(OPERATOR), user)
     assert (failure.booking_id, failure.reason) == (booking.id, "Property deal_stage is required")
-    found = await operations.get_connection(runtime.work(OPERATOR), user, connection.id)
+    found = await operations.get_crm_connection(runtime.work(OPERATOR), user, connection.id)
     assert found.standing is CrmStanding.CONNECTED
 
 

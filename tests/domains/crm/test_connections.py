@@ -24,7 +24,7 @@ NOTICES = "select count(*) from mail_messages where kind = 'notice'"
 
 
 async def read(runtime: Runtime, connection: CrmConnection) -> CrmConnection:
-    return await operations.get_connection(runtime.work(OPERATOR), None, connection.id)
+    return await operations.get_crm_connection(runtime.work(OPERATOR), None, connection.id)
 
 
 async def test_a_connection_keeps_its_secret_sealed(runtime: Runtime, connection: CrmConnection) -> None:
@@ -81,7 +81,7 @@ async def test_others_can_neither_read_nor_disconnect_it(
     runtime: Runtime, stranger: User, connection: CrmConnection
 ) -> None:
     with pytest.raises(CrmNotFound):
-        await operations.get_connection(runtime.work(OPERATOR), stranger, connection.id)
+        await operations.get_crm_connection(runtime.work(OPERATOR), stranger, connection.id)
     async with runtime.transaction(OPERATOR) as work:
         with pytest.raises(CrmNotFound):
             await operations.disconnect(work, stranger, connection.id)

@@ -172,7 +172,7 @@ async def test_calendars_are_signed_in_to(runtime: Runtime, user: User, radicale
     assert (await run(runtime, SystemPart.CALENDARS)).message == "No calendar is connected."
     radicale.empty()
     wanted = CalDavWanted(address=await radicale.add_calendar("Private plans"), username=USER, password=PASSWORD)
-    connection = await calendars.connect(runtime.work(OPERATOR), user, wanted)
+    connection = await calendars.connect_calendar(runtime.work(OPERATOR), user, wanted)
     tested = await run(runtime, SystemPart.CALENDARS)
     assert (tested.ok, tested.message) == (True, "1 of 1 calendar connections respond.")
 
@@ -181,7 +181,7 @@ async def test_calendars_are_signed_in_to(runtime: Runtime, user: User, radicale
 
     assert (gone.ok, gone.message) == (False, "0 of 1 calendar connections respond. The others: 1 unreachable.")
     assert "Private" not in gone.message
-    row = await calendars.get_connection(runtime.work(OPERATOR), ConnectionRef(connection.id))
+    row = await calendars.get_calendar_connection(runtime.work(OPERATOR), ConnectionRef(connection.id))
     assert (row.failures, row.last_error) == (0, None)
 
 
@@ -205,7 +205,7 @@ async def test_ten_calendars_are_asked_at_most_and_slow_ones_are_not_waited_for(
             raise CalendarSignInFailed
         return 1
 
-    monkeypatch.setattr(calendars, "check_connection", check)
+    monkeypatch.setattr(system_tests, "check_calendar_connection", check)
     monkeypatch.setattr(system_tests, "ANSWERED_WITHIN", 0.1)
     tested = await run(runtime, SystemPart.CALENDARS)
 

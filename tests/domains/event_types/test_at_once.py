@@ -59,7 +59,9 @@ def move(user: User, event_type_id: UUID, *, before: UUID | None) -> Verb:
 
 def switch(user: User, event_type: EventType, *, active: bool) -> Verb:
     async def set_active(work: Work) -> None:
-        await event_types.set_active(work, await event_types.get_for_change(work, user, event_type.id), active=active)
+        await event_types.set_event_type_active(
+            work, await event_types.get_event_type_for_change(work, user, event_type.id), active=active
+        )
 
     return set_active
 
@@ -146,7 +148,7 @@ async def test_a_new_one_comes_last_while_others_are_moved(runtime: Runtime, use
     schedule, *_ = await schedules.list_schedules(runtime.work(OPERATOR), user)
     for number in range(ROUNDS):
         before = await names(runtime, user)
-        draft = event_types.draft(
+        draft = event_types.draft_event_type(
             runtime.work(OPERATOR), schedule, name=f"New {number}", slug=f"new-{number}", duration_minutes=30
         )
         came_to = await run(runtime, move(user, talk.id, before=None), add(schedule, draft))

@@ -102,7 +102,7 @@ async def test_others_can_neither_see_nor_change_links(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         found = await runtime.pool.fetchval("select id from event_types where owner_id = $1", stranger.id)
-        _, foreign = await links.create_link(work, stranger, found)
+        _, foreign = await links.create_booking_link(work, stranger, found)
     theirs = f"/api/v1/event-types/{found}/links"
     answers = [
         await client.get(theirs, headers=bearer),

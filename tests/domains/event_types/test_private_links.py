@@ -45,7 +45,7 @@ async def test_a_private_event_type_is_opened_by_its_newest_link_alone(
     first = await get_private_token(runtime.work(OPERATOR), hidden)
     assert [await opens(client, token) for token in (first, None, "", first[:-1])] == [True, False, False, False]
     async with runtime.transaction(OPERATOR) as work:
-        changed = await event_types.make_private(work, hidden)
+        changed = await event_types.make_event_type_private(work, hidden)
     second = await token_of(runtime, changed)
 
     assert changed.is_private
@@ -55,7 +55,7 @@ async def test_a_private_event_type_is_opened_by_its_newest_link_alone(
 
 async def test_a_public_event_type_has_no_link(client: httpx2.AsyncClient, runtime: Runtime, hidden: EventType) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        public = await event_types.make_public(work, hidden)
+        public = await event_types.make_event_type_public(work, hidden)
 
     assert not public.is_private
     assert await opens(client, None)

@@ -13,13 +13,13 @@ from openslot.platform.core.work import Runtime
 
 async def request(runtime: Runtime, user: User) -> UUID:
     async with runtime.transaction(OPERATOR) as work:
-        return await exports.request_export(work, user)
+        return await exports.request_data_export(work, user)
 
 
 async def read(runtime: Runtime, user: User, export_id: UUID) -> bytes:
     work = runtime.work(OPERATOR)
     export = await exports.get_ready_export(work, user, export_id)
-    body = b"".join([piece async for piece in exports.read_file(work, export)])
+    body = b"".join([piece async for piece in exports.read_export_file(work, export)])
     assert len(body) == export.size
     return body
 

@@ -241,7 +241,7 @@ async def test_the_worker_makes_it_and_mails_a_link(runtime: Runtime, user: User
     (made,) = await exports.list_exports(runtime.work(OPERATOR), user)
     assert (made.state, made.files_done) == (ExportState.READY, len(FILES))
     work = runtime.work(OPERATOR)
-    (sent,) = await mail.list_mail(work, recipient=user.email, booking_id=None, limit=5)
+    (sent,) = await mail.list_kept_mails(work, recipient=user.email, booking_id=None, limit=5)
     assert sent.subject == "Your data is ready to download"
     _, content = await mail.get_mail(work, sent.id)
     assert b"/settings/data" in (content or b"")

@@ -70,7 +70,7 @@ async def cancel(runtime: Runtime, booking: Booking, *, actor: Actor = PUBLIC, r
 async def mails(runtime: Runtime, to: str | None = None, *, booking_id: UUID | None = None) -> list[KeptMail]:
     """List what is in the log, the first first."""
     async with runtime.transaction(PUBLIC) as work:
-        return (await mail.list_mail(work, recipient=to, booking_id=booking_id, limit=1000))[::-1]
+        return (await mail.list_kept_mails(work, recipient=to, booking_id=booking_id, limit=1000))[::-1]
 
 
 async def messages(runtime: Runtime, to: str) -> list[EmailMessage]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.doctor.finding import FindingState
@@ -111,7 +111,7 @@ async def test_reminders_that_make_no_sense(cli: Cli, user: User, minutes: str) 
 async def test_a_brand_stands_on_mail(runtime: Runtime, clock: MovingClock, book: Book, cli: Cli, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name="Lindqvist AB", slug="lindqvist")
-        await add_member(work, organization, user)
+        await add_organization_member(work, organization, user)
     set_ = ("brand", "set", "--organization", "lindqvist")
     shown = await cli(*set_, "--color", "#AA1122", "--logo", "https://x.example/logo.png", "--json")
     assert shown == {"name": None, "color": "#aa1122", "logoUrl": "https://x.example/logo.png"}

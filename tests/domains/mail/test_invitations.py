@@ -22,9 +22,9 @@ async def invite(runtime: Runtime, user: User) -> str:
     """Invite the user to an organization with a color, and give the link."""
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name="Harbor", slug="harbor")
-        await members.add_member(work, organization, user)
-        await profiles.set_brand(work, organization, ChosenBrand(color="#0f766e"))
-        return invitations.invitation_url(work.runtime, await invitations.invite(work, organization, user))
+        await members.add_organization_member(work, organization, user)
+        await profiles.choose_brand(work, organization, ChosenBrand(color="#0f766e"))
+        return invitations.invitation_url(work.runtime, await invitations.make_invitation(work, organization, user))
 
 
 @pytest.mark.parametrize(("locale", "words"), [("en", "Accept the invitation"), ("ar", "قبول الدعوة")])
@@ -47,7 +47,7 @@ async def test_an_invitation_that_is_no_longer_valid_is_not_sent(
     runtime: Runtime, clock: MovingClock, user: User
 ) -> None:
     await invite(runtime, user)
-    clock.now += invitations.LASTS + timedelta(seconds=1)
+    clock.now += invitations.INVITATION_LASTS + timedelta(seconds=1)
     await work_off(runtime, clock)
     assert await mails(runtime) == []
     assert await runtime.pool.fetchval("select state from effects where reaction = 'mail.invite'") == "skipped"

@@ -70,8 +70,8 @@ async def test_mails_about_an_organization_show_its_name_without_links(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name=EVIL, slug="evil")
-        await members.add_member(work, organization, hostile, role=Role.OWNER)
-        await invitations.invite(work, organization, hostile)
+        await members.add_organization_member(work, organization, hostile, role=Role.OWNER)
+        await invitations.make_invitation(work, organization, hostile)
     await work_off(runtime, clock)
     await book()
     async with runtime.transaction(OPERATOR) as work:

@@ -24,7 +24,7 @@ async def newcomer(runtime: Runtime, user: User) -> None:
         "update event_types set location = $1, redirect_url = $2", f'{{"kind": "video_link", "value": "{CALL}"}}', CALL
     )
     async with runtime.transaction(OPERATOR) as work:
-        await profiles.set_page(work, user, WELCOME, shows_footer=True)
+        await profiles.set_page_look(work, user, WELCOME, shows_footer=True)
 
 
 async def test_words_of_a_welcome_are_no_link_for_a_week(client: httpx2.AsyncClient, clock: MovingClock) -> None:

@@ -5,21 +5,21 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.domains.accounts.invitations.operations import invite
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.invitations.operations import make_invitation
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.pictures.operations import Picture
 from openslot.domains.accounts.plans import Plan
-from openslot.domains.accounts.profiles.operations import set_photo
+from openslot.domains.accounts.profiles.operations import set_user_photo
 from openslot.domains.availability.errors import SlotUnavailable
 from openslot.domains.calendars.events import CalendarBroken, CalendarChangeRefused
 from openslot.domains.mail.models import DEFAULT_TOPICS, MailTopic
 from openslot.domains.mail.notices import NOTICES
-from openslot.domains.mail.operations import get_topics, set_topics
+from openslot.domains.mail.operations import get_mail_topics, set_mail_topics
 from openslot.domains.mail.reasons import UNWANTED
 from openslot.domains.reminders.models import Audience
-from openslot.domains.reminders.operations import set_entries
+from openslot.domains.reminders.operations import set_reminder_entries
 from openslot.domains.reminders.rules import DEFAULT_REMINDERS
 from openslot.domains.webhooks.events import WebhookDisabled
 from openslot.domains.webhooks.models import IS_GONE
@@ -44,13 +44,13 @@ OF_MEETINGS = {
 async def choose(runtime: Runtime, user: User, *wanted: MailTopic) -> None:
     """Choose as the page does."""
     async with runtime.transaction(OPERATOR) as work:
-        await set_topics(work, user, frozenset(wanted))
+        await set_mail_topics(work, user, frozenset(wanted))
 
 
 async def remind_both(runtime: Runtime, user: User) -> None:
     """Choose that the host is reminded too."""
     async with runtime.transaction(OPERATOR) as work:
-        await set_entries(work, user, None, [replace(each, to=Audience.BOTH) for each in DEFAULT_REMINDERS])
+        await set_reminder_entries(work, user, None, [replace(each, to=Audience.BOTH) for each in DEFAULT_REMINDERS])
 
 
 async def live(runtime: Runtime, clock: MovingClock, book: Book) -> None:
@@ -128,7 +128,7 @@ async def test_a_reminder_that_is_switched_off_meanwhile_is_not_sent(
     await book(WEDNESDAY)
     await work_off(runtime, clock)
     async with runtime.transaction(OPERATOR) as work:
-        await set_entries(work, user, None, DEFAULT_REMINDERS)
+        await set_reminder_entries(work, user, None, DEFAULT_REMINDERS)
     clock.now = WEDNESDAY - timedelta(hours=24)
     await work_off(runtime, clock)
 
@@ -215,8 +215,8 @@ async def test_mail_about_the_account_is_always_sent(runtime: Runtime, clock: Mo
     await choose(runtime, user)
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name="Harbor Studio", slug="harbor", plan=Plan.BUSINESS)
-        await add_member(work, organization, user)
-        await invite(work, organization, user)
+        await add_organization_member(work, organization, user)
+        await make_invitation(work, organization, user)
     await work_off(runtime, clock)
 
     assert await kinds(runtime, user.email) == ["invitation"]
@@ -235,7 +235,7 @@ async def test_what_is_chosen_is_kept_and_the_default_needs_no_row(runtime: Runt
     for wanted in ((), tuple(MailTopic), (MailTopic.CALENDAR,), tuple(DEFAULT_TOPICS)):
         await choose(runtime, user, *wanted)
         async with runtime.transaction(OPERATOR) as work:
-            assert await get_topics(work, user) == frozenset(wanted)
+            assert await get_mail_topics(work, user) == frozenset(wanted)
     assert await runtime.pool.fetchval("select count(*) from notification_choices") == 0
 
 
@@ -246,7 +246,7 @@ async def test_the_photo_stands_beside_the_name_unless_there_is_a_logo(
     await work_off(runtime, clock)
     assert "/photos/" not in part((await messages(runtime, JONAS))[-1], "text/html")
     async with runtime.transaction(OPERATOR) as work:
-        name = await set_photo(work, user, Picture(b"x"))
+        name = await set_user_photo(work, user, Picture(b"x"))
     await book(TEN + timedelta(hours=1))
     await work_off(runtime, clock)
     assert f'src="http://127.0.0.1:8000/photos/{name}.jpg"' in part((await messages(runtime, JONAS))[-1], "text/html")

@@ -12,7 +12,7 @@ from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.models import BookingRef
 from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.models import EventType
-from openslot.domains.mail.kinds.reminders import plan_test
+from openslot.domains.mail.kinds.reminders import plan_test_reminder
 from openslot.domains.mail.models import MailStatus
 from openslot.domains.reminders import operations as reminders
 from openslot.domains.reminders.models import Audience, ReminderEntry, ReminderMoment
@@ -57,7 +57,7 @@ async def runtime(settings: Settings, clock: MovingClock, server: ScriptedServer
 
 async def choose(runtime: Runtime, user: User, *entries: ReminderEntry) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await reminders.set_entries(work, user, None, entries)
+        await reminders.set_reminder_entries(work, user, None, entries)
 
 
 async def find_type(runtime: Runtime, user: User) -> EventType:
@@ -228,12 +228,12 @@ async def test_an_event_type_has_its_own_until_it_returns_to_the_usual(
     await choose(runtime, user, replace(BEFORE, text="For all"))
     intro = await find_type(runtime, user)
     async with runtime.transaction(OPERATOR) as work:
-        await reminders.set_entries(work, user, intro, [replace(BEFORE, text="For this one")])
+        await reminders.set_reminder_entries(work, user, intro, [replace(BEFORE, text="For this one")])
     await book(WEDNESDAY)
     await until(runtime, clock, minutes=-60)
     assert "For this one" in part(read(server, JONAS)[0], "text/plain")
     async with runtime.transaction(OPERATOR) as work:
-        assert await reminders.set_entries(work, user, intro, None) == (replace(BEFORE, text="For all"),)
+        assert await reminders.set_reminder_entries(work, user, intro, None) == (replace(BEFORE, text="For all"),)
 
 
 async def test_follow_ups_are_counted_with_reminders(
@@ -278,7 +278,7 @@ async def test_a_test_goes_to_the_host_alone_and_says_that_it_is_one(
 ) -> None:
     entry = replace(BEFORE, subject="Hi {invitee_name}", text="Change it: {reschedule_link}")
     async with runtime.transaction(OPERATOR) as work:
-        await plan_test(work, user, await find_type(runtime, user), entry, "fr")
+        await plan_test_reminder(work, user, await find_type(runtime, user), entry, "fr")
     await work_off(runtime, clock)
 
     (received,) = server.received

@@ -47,7 +47,7 @@ REQUESTS = {
 async def asked(runtime: Runtime, user: User) -> None:
     """Let the host confirm each meeting, in a room that only those who take part know."""
     async with runtime.transaction(OPERATOR) as work:
-        found = await event_types.get_by_slug(work, user, "30min")
+        found = await event_types.get_event_type_by_slug(work, user, "30min")
         place = Location(LocationKind.VIDEO_LINK, SECRET)
         await event_types.change_event_type(work, replace(found, requires_confirmation=True, location=place))
 
@@ -55,7 +55,11 @@ async def asked(runtime: Runtime, user: User) -> None:
 async def answer(runtime: Runtime, booking: Booking, *, reason: str | None = None, confirms: bool = False) -> None:
     async with runtime.transaction(Actor(kind=ActorKind.SESSION, user_id=booking.host_id)) as work:
         ref = BookingRef(booking.id, booking.host_id)
-        await (requests.confirm(work, ref) if confirms else requests.decline(work, ref, reason=reason))
+        await (
+            requests.confirm_booking_request(work, ref)
+            if confirms
+            else requests.decline_booking_request(work, ref, reason=reason)
+        )
 
 
 async def lapse(runtime: Runtime, clock: MovingClock) -> None:
@@ -71,7 +75,7 @@ async def test_the_host_is_asked_and_the_invitee_is_told(
     runtime: Runtime, user: User, clock: MovingClock, book: Book
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await mail.set_topics(work, user, frozenset())
+        await mail.set_mail_topics(work, user, frozenset())
     booking = await book(notes="Pricing for 12", guests=(GUEST,))
     await work_off(runtime, clock)
     (to_host,), (to_invitee,) = await messages(runtime, HOST), await messages(runtime, INVITEE)

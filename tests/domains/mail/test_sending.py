@@ -95,7 +95,7 @@ async def test_a_4xx_is_tried_again_until_it_is_taken(
     await work_off(runtime, clock)
     assert server.received == []
     assert {each.status for each in await mails(runtime)} == {MailStatus.SENDING}
-    _, emails = await bookings.get_with_emails(runtime.work(OPERATOR), BookingRef(booking.id, None))
+    _, emails = await bookings.get_booking_with_emails(runtime.work(OPERATOR), BookingRef(booking.id, None))
     assert emails == []
     await work_until_settled(runtime, clock)
     assert recipients(server) == [JONAS, MARA]

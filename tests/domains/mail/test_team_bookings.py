@@ -13,7 +13,7 @@ from openslot.domains.event_types.models import EventType
 from openslot.domains.mail import operations as mail
 from openslot.domains.mail.models import DEFAULT_TOPICS, MailTopic
 from openslot.domains.reminders.models import Audience, ReminderEntry, ReminderMoment
-from openslot.domains.reminders.operations import set_entries
+from openslot.domains.reminders.operations import set_reminder_entries
 from openslot.platform.core.actor import OPERATOR, EffectAttempt
 from openslot.platform.core.work import Runtime
 from tests.domains.mail.conftest import ELEVEN, TEN, cancel, invitation, mails, messages, move, part, work_off
@@ -106,7 +106,7 @@ async def test_each_host_gets_the_mails_that_they_want(
     runtime: Runtime, clock: MovingClock, hosts: list[User], demo: EventType
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await mail.set_topics(work, hosts[0], DEFAULT_TOPICS - {MailTopic.BOOKED})
+        await mail.set_mail_topics(work, hosts[0], DEFAULT_TOPICS - {MailTopic.BOOKED})
     await book_with(runtime, demo, hosts[:2], TEN)
     await work_off(runtime, clock)
 
@@ -179,7 +179,7 @@ async def test_reminders_and_follow_ups_for_the_host_go_to_every_host(
         ReminderEntry(moment=ReminderMoment.AFTER, minutes=30, to=Audience.HOST),
     ]
     async with runtime.transaction(OPERATOR) as work:
-        await set_entries(work, user, demo, entries)
+        await set_reminder_entries(work, user, demo, entries)
     booking = await book_with(runtime, demo, hosts[:2], ELEVEN)
     await work_off(runtime, clock)
     await hand_over(runtime, booking, [hosts[0], hosts[2]])
@@ -289,7 +289,7 @@ async def test_who_gets_no_mails_of_cancellations_gets_none_of_a_request_that_is
     team, _ = await hand_request_over(runtime)
     async with runtime.transaction(OPERATOR) as work:
         for host in team.hosts:
-            await mail.set_topics(work, host, DEFAULT_TOPICS - {MailTopic.CANCELLED})
+            await mail.set_mail_topics(work, host, DEFAULT_TOPICS - {MailTopic.CANCELLED})
     await work_off(runtime, clock)
     assert [len(await mails(runtime, each.email)) for each in team.hosts] == [0, 0, 1]
 

@@ -41,7 +41,7 @@ async def runtime(settings: Settings, clock: MovingClock, slow: SlowConference) 
 async def offer(runtime: Runtime, user: User, location: Location) -> None:
     """Let the host's meetings take place there."""
     async with runtime.transaction(OPERATOR) as work:
-        found = await event_types.get_by_slug(work, user, "30min")
+        found = await event_types.get_event_type_by_slug(work, user, "30min")
         await event_types.change_event_type(work, replace(found, location=location))
 
 

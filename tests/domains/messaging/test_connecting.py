@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from openslot.domains.accounts.models import User
 from openslot.domains.messaging.connections import operations as connecting
 from openslot.domains.messaging.connections import store as connection_store
-from openslot.domains.messaging.connections.accounts import find_for_host
+from openslot.domains.messaging.connections.accounts import find_host_number
 from openslot.domains.messaging.connections.models import ConnectionChannel, MessagingConnection
 from openslot.domains.messaging.connections.operations import NumberWanted
 from openslot.domains.messaging.errors import MessagingNotConnected
@@ -62,7 +62,7 @@ async def connect(runtime: Runtime, user: User, asked: NumberWanted) -> Messagin
     work = runtime.work(OPERATOR)
     checked = await connecting.check_number(work, user, asked)
     async with work.transaction():
-        return await connecting.connect(work, user, checked)
+        return await connecting.connect_messaging_number(work, user, checked)
 
 
 async def test_a_number_is_connected_and_its_token_is_sealed(
@@ -120,9 +120,9 @@ async def test_another_number_takes_the_place_of_the_first(runtime: Runtime, use
     second = await connect(runtime, user, wanted(account, number="+4930111333"))
     work = runtime.work(OPERATOR)
 
-    assert [each.id for each in await connecting.list_connections(work, user)] == [second.id]
+    assert [each.id for each in await connecting.list_number_connections(work, user)] == [second.id]
     with pytest.raises(MessagingNotConnected):
-        await connecting.get_connection(work, user, first.id)
+        await connecting.get_number_connection(work, user, first.id)
     ended = await connection_store.get(runtime.pool, first.id)
     assert (ended.token, ended.second_token) == (None, None)
 
@@ -132,9 +132,9 @@ async def test_a_number_is_its_owners_alone(runtime: Runtime, user: User, strang
     work = runtime.work(OPERATOR)
 
     with pytest.raises(MessagingNotConnected):
-        await connecting.get_connection(work, stranger, made.id)
-    assert await find_for_host(work, stranger, ConnectionChannel.SMS) is None
-    found = await find_for_host(work, user, ConnectionChannel.SMS)
+        await connecting.get_number_connection(work, stranger, made.id)
+    assert await find_host_number(work, stranger, ConnectionChannel.SMS) is None
+    found = await find_host_number(work, user, ConnectionChannel.SMS)
     assert found is not None
     assert found.id == made.id
 
@@ -142,13 +142,15 @@ async def test_a_number_is_its_owners_alone(runtime: Runtime, user: User, strang
 async def test_a_test_message_goes_to_the_given_phone(runtime: Runtime, user: User, account: FakeAccount) -> None:
     made = await connect(runtime, user, wanted(account))
 
-    sent = await connecting.send_test(runtime.work(OPERATOR), made, recipient="+491701234567", name="Openslot")
+    sent = await connecting.send_messaging_test(
+        runtime.work(OPERATOR), made, recipient="+491701234567", name="Openslot"
+    )
 
     (message,) = account.sent
     assert (message.sid, message.recipient, message.sender) == (sent.id, "+491701234567", NUMBER)
     account.opted_out.add("+491701234567")
     with pytest.raises(Invalid) as refused:
-        await connecting.send_test(runtime.work(OPERATOR), made, recipient="+491701234567", name="Openslot")
+        await connecting.send_messaging_test(runtime.work(OPERATOR), made, recipient="+491701234567", name="Openslot")
     assert "has replied STOP" in (refused.value.details or {})["phone"]
 
 
@@ -163,7 +165,7 @@ async def test_a_number_whose_token_is_refused_is_told_once(runtime: Runtime, us
 
     broken = "select count(*) from events where type = 'messaging_connection.broken'"
     assert await runtime.pool.fetchval(broken) == 1
-    failing = await connection_store.list_failing(runtime.pool)
+    failing = await connection_store.list_failing_numbers(runtime.pool)
     assert [(each.id, each.last_error) for each in failing] == [(made.id, "messaging.refused")]
 
 
@@ -171,7 +173,9 @@ async def test_what_was_deleted_here_is_deleted_at_the_provider(
     runtime: Runtime, client: httpx2.AsyncClient, user: User, account: FakeAccount, twilio: FakeTwilio
 ) -> None:
     made = await connect(runtime, user, wanted(account))
-    sent = await connecting.send_test(runtime.work(OPERATOR), made, recipient="+491701234567", name="Openslot")
+    sent = await connecting.send_messaging_test(
+        runtime.work(OPERATOR), made, recipient="+491701234567", name="Openslot"
+    )
     account.move(account.messages[sent.id], "delivered")
     await runtime.pool.execute(
         """with thread as (
@@ -209,7 +213,7 @@ async def test_a_number_is_connected_listed_and_disconnected_by_command(
     assert [(each["number"], each["canCancel"]) for each in listed["numbers"]] == [(NUMBER, False)]
     assert account.token not in str(listed) + str(made)
     assert gone["disconnected"] == made["id"]
-    assert await connecting.list_connections(runtime.work(OPERATOR), user) == []
+    assert await connecting.list_number_connections(runtime.work(OPERATOR), user) == []
 
 
 async def test_cancelling_by_message_is_allowed_by_command_and_stays_with_a_new_token(

@@ -12,7 +12,7 @@ from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.plans import Plan
 from openslot.domains.messaging import host_numbers
 from openslot.domains.messaging.connections import operations as connecting
-from openslot.domains.messaging.connections.accounts import find_for_host
+from openslot.domains.messaging.connections.accounts import find_host_number
 from openslot.domains.messaging.connections.events import HostNumberChanged
 from openslot.domains.messaging.connections.models import ConnectionChannel, MessagingConnection
 from openslot.domains.messaging.connections.operations import CheckedNumber, NumberOwner, NumberWanted
@@ -35,22 +35,24 @@ async def connect(runtime: Runtime, owner: NumberOwner, number: str) -> Messagin
     wanted = NumberWanted(channel=SMS, number=number, account=ACCOUNT, token=TOKEN)
     found = AccountCheck(account_name=owner.name, number=NumberState.READY)
     async with runtime.transaction(OPERATOR) as work:
-        known = {each.channel: each for each in await connecting.list_connections(work, owner)}.get(SMS)
-        return await connecting.connect(work, owner, CheckedNumber(wanted=wanted, found=found, known=known))
+        known = {each.channel: each for each in await connecting.list_number_connections(work, owner)}.get(SMS)
+        return await connecting.connect_messaging_number(
+            work, owner, CheckedNumber(wanted=wanted, found=found, known=known)
+        )
 
 
 async def join(runtime: Runtime, organization: Organization, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await members.add_member(work, organization, user)
+        await members.add_organization_member(work, organization, user)
 
 
 async def leave(runtime: Runtime, organization: Organization, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await members.remove_member(work, organization, user)
+        await members.end_membership(work, organization, user)
 
 
 async def used(runtime: Runtime, host: User) -> UUID | None:
-    found = await find_for_host(runtime.work(OPERATOR), host, SMS)
+    found = await find_host_number(runtime.work(OPERATOR), host, SMS)
     return found.id if found else None
 
 
@@ -112,7 +114,7 @@ async def test_who_has_left_is_not_told_again_that_the_number_is_gone(
     await leave(runtime, harbor, stranger)
     await told(runtime)
     async with runtime.transaction(OPERATOR) as work:
-        await connecting.disconnect(work, harbor, theirs.id)
+        await connecting.disconnect_messaging_number(work, harbor, theirs.id)
 
     assert await told(runtime) == [(theirs.number, True)]
 
@@ -154,7 +156,7 @@ async def test_an_organizations_next_number_takes_the_place_of_the_one_before_an
     assert await told(runtime) == [(again.number, False)]
 
     async with runtime.transaction(OPERATOR) as work:
-        await connecting.disconnect(work, harbor, again.id)
+        await connecting.disconnect_messaging_number(work, harbor, again.id)
     assert [await used(runtime, each) for each in (user, stranger)] == [None, own.id]
     assert await told(runtime) == [(again.number, True)]
 

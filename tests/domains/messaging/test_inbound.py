@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Organization, Role, User
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.plans import Plan
@@ -44,8 +44,8 @@ async def receive(runtime: Runtime, number: MessagingConnection, told: InboundMe
 async def organization(runtime: Runtime, user: User, stranger: User) -> Organization:
     async with runtime.transaction(OPERATOR) as work:
         made = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await add_member(work, made, user, role=Role.OWNER)
-        await add_member(work, made, stranger, role=Role.MEMBER)
+        await add_organization_member(work, made, user, role=Role.OWNER)
+        await add_organization_member(work, made, stranger, role=Role.MEMBER)
     return made
 
 
@@ -142,7 +142,7 @@ async def test_a_thread_is_read_as_far_as_it_was_seen(
     await receive(runtime, number, message(2))
 
     async with runtime.transaction(OPERATOR) as writing:
-        await conversations.mark_read(writing, user, thread)
+        await conversations.mark_thread_read(writing, user, thread)
 
     row = await runtime.pool.fetchrow("select read_at < last_inbound_at as is_unread from conversations")
     assert row is not None

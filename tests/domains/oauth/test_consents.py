@@ -27,7 +27,7 @@ LIST = "https://www.googleapis.com/auth/calendar.calendarlist.readonly"
 
 async def begin(runtime: Runtime, user: User, google: FakeGoogle) -> CallbackQuery:
     """Begin in a session of its own, and decide."""
-    url = await oauth.begin(in_session(runtime, user), user, OAuthVendor.GOOGLE)
+    url = await oauth.begin_oauth_consent(in_session(runtime, user), user, OAuthVendor.GOOGLE)
     return read_callback(google.consents.decide(url, EMAIL))
 
 
@@ -41,12 +41,12 @@ async def test_what_was_allowed_comes_back_with_tokens(runtime: Runtime, user: U
 
 async def test_an_answer_counts_once(runtime: Runtime, user: User, google: FakeGoogle) -> None:
     work = in_session(runtime, user)
-    url = await oauth.begin(work, user, OAuthVendor.GOOGLE)
+    url = await oauth.begin_oauth_consent(work, user, OAuthVendor.GOOGLE)
     answer = read_callback(google.consents.decide(url, EMAIL))
-    await oauth.finish(work, user, OAuthVendor.GOOGLE, answer)
+    await oauth.finish_oauth_consent(work, user, OAuthVendor.GOOGLE, answer)
 
     with pytest.raises(InvalidOAuthResponse):
-        await oauth.finish(work, user, OAuthVendor.GOOGLE, answer)
+        await oauth.finish_oauth_consent(work, user, OAuthVendor.GOOGLE, answer)
     assert await runtime.pool.fetchval("select count(*) from oauth_attempts") == 0
 
 
@@ -56,16 +56,18 @@ async def test_an_answer_in_another_session_is_refused_and_not_exchanged(
     answer = await begin(runtime, user, google)
 
     with pytest.raises(InvalidOAuthResponse):
-        await oauth.finish(in_session(runtime, user, uuid4()), user, OAuthVendor.GOOGLE, answer)
+        await oauth.finish_oauth_consent(in_session(runtime, user, uuid4()), user, OAuthVendor.GOOGLE, answer)
     assert answer.code in google.consents.codes
 
 
 async def test_an_answer_with_another_state_is_refused(runtime: Runtime, user: User, google: FakeGoogle) -> None:
     work = in_session(runtime, user)
-    await oauth.begin(work, user, OAuthVendor.GOOGLE)
+    await oauth.begin_oauth_consent(work, user, OAuthVendor.GOOGLE)
 
     with pytest.raises(InvalidOAuthResponse):
-        await oauth.finish(work, user, OAuthVendor.GOOGLE, CallbackQuery(code="4/stolen", state="guessed"))
+        await oauth.finish_oauth_consent(
+            work, user, OAuthVendor.GOOGLE, CallbackQuery(code="4/stolen", state="guessed")
+        )
     assert google.asked == []
 
 
@@ -73,22 +75,24 @@ async def test_an_answer_after_ten_minutes_is_refused(
     runtime: Runtime, clock: MovingClock, user: User, google: FakeGoogle
 ) -> None:
     session = uuid4()
-    url = await oauth.begin(in_session(runtime, user, session), user, OAuthVendor.GOOGLE)
+    url = await oauth.begin_oauth_consent(in_session(runtime, user, session), user, OAuthVendor.GOOGLE)
     answer = read_callback(google.consents.decide(url, EMAIL))
     clock.pass_time(minutes=10)
 
     with pytest.raises(InvalidOAuthResponse):
-        await oauth.finish(in_session(runtime, user, session), user, OAuthVendor.GOOGLE, answer)
+        await oauth.finish_oauth_consent(in_session(runtime, user, session), user, OAuthVendor.GOOGLE, answer)
 
 
 async def test_a_code_of_somebody_else_is_of_no_use(runtime: Runtime, user: User, google: FakeGoogle) -> None:
     theirs = await begin(runtime, user, google)
     work = in_session(runtime, user)
-    url = await oauth.begin(work, user, OAuthVendor.GOOGLE)
+    url = await oauth.begin_oauth_consent(work, user, OAuthVendor.GOOGLE)
     mine = read_callback(google.consents.decide(url, EMAIL))
 
     with pytest.raises(InvalidOAuthResponse):
-        await oauth.finish(work, user, OAuthVendor.GOOGLE, CallbackQuery(code=theirs.code, state=mine.state))
+        await oauth.finish_oauth_consent(
+            work, user, OAuthVendor.GOOGLE, CallbackQuery(code=theirs.code, state=mine.state)
+        )
 
 
 async def test_a_person_who_cancels_connects_nothing(runtime: Runtime, user: User, google: FakeGoogle) -> None:
@@ -132,7 +136,7 @@ async def test_tokens_are_sealed_and_never_logged(runtime: Runtime, user: User, 
 
 
 async def test_unfinished_consents_are_forgotten(runtime: Runtime, clock: MovingClock, user: User) -> None:
-    await oauth.begin(in_session(runtime, user), user, OAuthVendor.GOOGLE)
+    await oauth.begin_oauth_consent(in_session(runtime, user), user, OAuthVendor.GOOGLE)
     clock.pass_time(minutes=11)
 
     assert await oauth.tidy_attempts(runtime.work(OPERATOR)) == "1 unfinished consents forgotten"

@@ -112,12 +112,12 @@ async def test_what_only_an_administrator_can_allow_is_said_plainly(
     runtime: Runtime, user: User, description: str, refusal: type[Exception]
 ) -> None:
     work = in_session(runtime, user)
-    url = await oauth.begin(work, user, OAuthVendor.MICROSOFT)
+    url = await oauth.begin_oauth_consent(work, user, OAuthVendor.MICROSOFT)
     state = parse_qs(urlsplit(url).query)["state"][0]
     answer = CallbackQuery(state=state, error="access_denied", error_description=description)
 
     with pytest.raises(refusal):
-        await oauth.finish(work, user, OAuthVendor.MICROSOFT, answer)
+        await oauth.finish_oauth_consent(work, user, OAuthVendor.MICROSOFT, answer)
 
 
 @pytest.mark.parametrize(
@@ -154,4 +154,4 @@ async def test_a_refresh_token_that_is_refused(
     outbound = Outbound(allow=(ip_network("127.0.0.0/8"),))
 
     with pytest.raises(wire.GrantRefused if is_final else OAuthUnreachable):
-        await wire.refresh(outbound, client, "a token", now=NOW)
+        await wire.refresh_grant(outbound, client, "a token", now=NOW)

@@ -25,7 +25,7 @@ async def check_agreement(runtime: Runtime, books: Books, host: User, booked: Se
 
 
 async def _check(runtime: Runtime, books: Books, booking_id: UUID) -> tuple[int, int]:
-    payment = await store.find_of_booking(runtime.pool, booking_id)
+    payment = await store.find_stored_payment(runtime.pool, booking_id)
     row = await runtime.pool.fetchrow("select status, payment from bookings where id = $1", booking_id)
     assert payment is not None
     assert row is not None

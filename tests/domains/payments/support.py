@@ -55,13 +55,13 @@ async def book(
 
 async def find(runtime: Runtime, answer: httpx2.Response) -> StoredPayment:
     """Find the payment of a booking that was just made."""
-    payment = await store.find_of_booking(runtime.pool, UUID(answer.json()["bookingId"]))
+    payment = await store.find_stored_payment(runtime.pool, UUID(answer.json()["bookingId"]))
     assert payment is not None
     return payment
 
 
 async def reload(runtime: Runtime, payment: StoredPayment) -> StoredPayment:
-    found = await store.find_of_booking(runtime.pool, payment.booking_id)
+    found = await store.find_stored_payment(runtime.pool, payment.booking_id)
     assert found is not None
     return found
 

@@ -3,7 +3,7 @@
 import httpx2
 import pytest
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.plans import Plan
@@ -11,7 +11,7 @@ from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.models import EventType, Money
 from openslot.domains.event_types.rules import is_offered
 from openslot.domains.payments.connections import store as connection_store
-from openslot.domains.payments.connections.accounts import opened
+from openslot.domains.payments.connections.accounts import opened_payment_account
 from openslot.domains.payments.errors import PaymentsNotConnected
 from openslot.domains.payments.models import Mode
 from openslot.platform.core.actor import OPERATOR
@@ -45,10 +45,10 @@ async def test_a_price_can_be_paid_while_a_connection_is_there(
 
     await runtime.pool.execute("update payment_connections set key = null, disconnected_at = now()")
     assert not is_offered(await read(runtime, paid, user))
-    assert await connection_store.find_of_event_type(runtime.pool, paid.id) is None
-    disconnected = await connection_store.get(runtime.pool, connection.id)
+    assert await connection_store.find_connection_of_event_type(runtime.pool, paid.id) is None
+    disconnected = await connection_store.get_stored_connection(runtime.pool, connection.id)
     with pytest.raises(PaymentsNotConnected):
-        async with opened(runtime, disconnected):
+        async with opened_payment_account(runtime, disconnected):
             pass
 
 
@@ -57,14 +57,14 @@ async def test_an_organization_connects_for_its_members_and_their_own_connection
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await add_member(work, organization, user)
+        await add_organization_member(work, organization, user)
     theirs = await insert_connection(runtime, books.key, organization_id=organization.id)
     first = await offer(runtime, user, "first", price=Money(8000, "EUR"))
     own = await insert_connection(runtime, books.key, user_id=user.id)
     second = await offer(runtime, user, "second", price=Money(8000, "EUR"))
 
-    assert await connection_store.find_of_event_type(runtime.pool, first.id) == theirs
-    assert await connection_store.find_of_event_type(runtime.pool, second.id) == own
+    assert await connection_store.find_connection_of_event_type(runtime.pool, first.id) == theirs
+    assert await connection_store.find_connection_of_event_type(runtime.pool, second.id) == own
     await runtime.pool.execute("update memberships set active = false")
     assert not (await read(runtime, first, user)).accepts_payments
     assert (await read(runtime, second, user)).accepts_payments
@@ -75,13 +75,13 @@ async def test_a_connection_of_somebody_else_is_not_used(
 ) -> None:
     await insert_connection(runtime, books.key, user_id=stranger.id)
 
-    assert await connection_store.find_of_event_type(runtime.pool, paid.id) is None
+    assert await connection_store.find_connection_of_event_type(runtime.pool, paid.id) is None
     assert not (await read(runtime, paid, user)).accepts_payments
 
 
 async def test_a_connection_opens_the_checkout_of_its_account(runtime: Runtime, user: User, books: Books) -> None:
     connection = await insert_connection(runtime, books.key, user_id=user.id)
 
-    async with opened(runtime, connection) as checkout:
+    async with opened_payment_account(runtime, connection) as checkout:
         checked = await checkout.check_key()
     assert (checked.mode, checked.missing) == (Mode.TEST, ())

@@ -46,16 +46,16 @@ def settings(settings: Settings) -> Settings:
 
 async def connect(runtime: Runtime, owner: AccountOwner, key: str, *, secret: str | None = None) -> PaymentConnection:
     work = runtime.work(OPERATOR)
-    account = await connecting.check_account(work, owner, ConnectionWanted(key=key, notice_secret=secret))
+    account = await connecting.check_payment_account(work, owner, ConnectionWanted(key=key, notice_secret=secret))
     async with work.transaction():
-        return await connecting.connect(work, owner, account)
+        return await connecting.connect_payment_account(work, owner, account)
 
 
 async def disconnect(runtime: Runtime, owner: AccountOwner) -> None:
     work = runtime.work(OPERATOR)
-    leaves_open = await connecting.end_checkouts(work, await connecting.get_connection(work, owner))
+    leaves_open = await connecting.end_open_checkouts(work, await connecting.get_payment_connection(work, owner))
     async with work.transaction():
-        await connecting.disconnect(work, owner, leaves_open=leaves_open)
+        await connecting.disconnect_payment_account(work, owner, leaves_open=leaves_open)
 
 
 async def tick(runtime: Runtime, clock: MovingClock) -> None:
@@ -88,7 +88,7 @@ async def test_a_restricted_key_is_kept_sealed_and_an_endpoint_is_registered(
     assert (row["id"], row["user_id"], row["mode"], row["key_ending"]) == (made.id, user.id, "test", key[-4:])
     assert endpoints(books) == [f"https://book.example/api/notices/stripe/{made.id}"]
     assert books.list("webhook_endpoint")[0]["api_version"] == "2026-10-28.endive"
-    kept = await connection_store.get(runtime.pool, made.id)
+    kept = await connection_store.get_stored_connection(runtime.pool, made.id)
     assert kept.notice_secret is not None
     assert runtime.secrets.open(kept.notice_secret).startswith("whsec_")
     types = await runtime.pool.fetch("select type from events where subject_id = $1", made.id)
@@ -135,7 +135,7 @@ async def test_a_new_key_of_the_same_account_keeps_the_connection_and_its_endpoi
     second = await connect(runtime, user, fake_stripe.add_key(books, *EVERYTHING, "accounts_kyc_basic_read"))
     await work_off(runtime, clock)
 
-    kept = await connection_store.get(runtime.pool, first.id)
+    kept = await connection_store.get_stored_connection(runtime.pool, first.id)
     assert (second.id, kept.key) == (first.id, second.key)
     assert kept.key != first.key
     assert (kept.last_error, kept.failing_since, kept.told_at) == (None, None, None)
@@ -151,7 +151,7 @@ async def test_another_account_takes_the_place_and_the_old_endpoint_is_removed(
     second = await connect(runtime, user, live.key)
     await tick(runtime, clock)
 
-    old, new = [await connection_store.get(runtime.pool, each.id) for each in (first, second)]
+    old, new = [await connection_store.get_stored_connection(runtime.pool, each.id) for each in (first, second)]
     assert (old.key, old.notice_secret, old.disconnected_at) == (None, None, clock.now)
     assert (new.mode, new.disconnected_at) == (Mode.LIVE, None)
     assert (endpoints(books), len(endpoints(live))) == ([], 1)
@@ -255,11 +255,11 @@ async def test_the_endpoint_is_registered_once_however_often_its_answer_is_lost(
     made = await connect(runtime, user, books.key)
     fake_stripe.faults = [Fault(FaultKind.LOSE_ANSWER, "webhook_endpoints")] * 3
     await work_off(runtime, clock)
-    assert (await connection_store.get(runtime.pool, made.id)).endpoint_id is None
+    assert (await connection_store.get_stored_connection(runtime.pool, made.id)).endpoint_id is None
     clock.pass_time(minutes=5)
     await work_off(runtime, clock)
 
-    kept = await connection_store.get(runtime.pool, made.id)
+    kept = await connection_store.get_stored_connection(runtime.pool, made.id)
     assert endpoints(books) == [notice_url(runtime.settings, made.id)]
     assert kept.endpoint_id == books.list("webhook_endpoint")[0]["id"]
 
@@ -272,7 +272,7 @@ async def test_a_disconnected_account_loses_its_endpoint_even_if_stripe_is_down_
     await disconnect(runtime, user)
     with pytest.raises(PaymentsNotConnected):
         await disconnect(runtime, user)
-    assert (await connection_store.get(runtime.pool, made.id)).key is None
+    assert (await connection_store.get_stored_connection(runtime.pool, made.id)).key is None
 
     fake_stripe.is_down = True
     await tick(runtime, clock)
@@ -309,9 +309,11 @@ async def test_a_deleted_organization_leaves_no_endpoint_and_no_open_checkout(
 
 async def test_two_who_connect_at_once_do_not_lose_one(runtime: Runtime, user: User, books: Books) -> None:
     work = runtime.work(OPERATOR)
-    first, second = [await connecting.check_account(work, user, ConnectionWanted(key=books.key)) for _ in range(2)]
+    first, second = [
+        await connecting.check_payment_account(work, user, ConnectionWanted(key=books.key)) for _ in range(2)
+    ]
     async with work.transaction():
-        await connecting.connect(work, user, first)
+        await connecting.connect_payment_account(work, user, first)
     with pytest.raises(PaymentConnectionChanged):
         async with work.transaction():
-            await connecting.connect(work, user, second)
+            await connecting.connect_payment_account(work, user, second)

@@ -22,7 +22,7 @@ ELEVEN = "2026-03-20T11:00:00Z"
 async def link(runtime: Runtime, user: User, paid: EventType) -> HostLink:
     """A link for one booking."""
     async with runtime.transaction(OPERATOR) as work:
-        return (await links.create_link(work, user, paid.id))[1]
+        return (await links.create_booking_link(work, user, paid.id))[1]
 
 
 async def count_used(runtime: Runtime) -> int:
@@ -47,7 +47,7 @@ async def test_whoever_gives_up_gives_the_use_back(
     client: httpx2.AsyncClient, runtime: Runtime, paid: EventType, link: HostLink
 ) -> None:
     payment = await find(runtime, await book(client, paid, token=link.token))
-    await operations.give_up(runtime, payment.booking_id)
+    await operations.give_payment_up(runtime, payment.booking_id)
     assert await count_used(runtime) == 0
     await check_order(runtime)
 

@@ -22,7 +22,7 @@ READERS = 40
 async def _look_from_two(settings: Settings, runtime: Runtime, clock: MovingClock, payment: StoredPayment) -> None:
     """Let many look at the same moment, in two runtimes that share nothing but the database."""
     async with open_runtime(settings, clock=clock) as other:
-        looks = (operations.look(each, payment) for _ in range(READERS) for each in (runtime, other))
+        looks = (operations.look_at_payment(each, payment) for _ in range(READERS) for each in (runtime, other))
         await asyncio.gather(*looks)
 
 
@@ -41,7 +41,7 @@ async def test_of_all_who_look_at_once_in_two_processes_one_asks_the_provider(
     assert len(fake_stripe.asked) - before == 1
 
     clock.pass_time(seconds=4)
-    await operations.look(runtime, payment)
+    await operations.look_at_payment(runtime, payment)
     assert len(fake_stripe.asked) - before == 1
 
     clock.pass_time(seconds=1.3)
@@ -82,7 +82,7 @@ async def test_giving_up_again_and_again_asks_once_while_the_money_is_on_its_way
     assert {each.headers["x-error-code"] for each in answers} == {"payment_processing"}
     assert len(fake_stripe.asked) - before == 1
     clock.pass_time(seconds=5.3)
-    await operations.give_up(runtime, payment.booking_id)
+    await operations.give_payment_up(runtime, payment.booking_id)
     assert len(fake_stripe.asked) - before == 2
 
 
@@ -112,7 +112,7 @@ async def test_a_notice_is_followed_however_often_somebody_looks(
     client: httpx2.AsyncClient, runtime: Runtime, paid: EventType, books: Books
 ) -> None:
     payment = await find(runtime, await book(client, paid))
-    await operations.look(runtime, payment)
+    await operations.look_at_payment(runtime, payment)
     books.pay(session_of(payment))
     assert (await operations.read_anew(runtime, payment.id)).state == "paid"
 
@@ -121,10 +121,10 @@ async def test_after_the_clock_was_set_back_the_provider_is_asked_at_once(
     client: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, paid: EventType, fake_stripe: FakeStripe
 ) -> None:
     payment = await find(runtime, await book(client, paid))
-    await operations.look(runtime, payment)
+    await operations.look_at_payment(runtime, payment)
     before = len(fake_stripe.asked)
     clock.pass_time(hours=-1)
-    await operations.look(runtime, payment)
+    await operations.look_at_payment(runtime, payment)
     assert len(fake_stripe.asked) - before == 1
 
 
@@ -132,7 +132,7 @@ async def test_giving_up_what_is_over_asks_nobody(
     client: httpx2.AsyncClient, runtime: Runtime, paid: EventType, fake_stripe: FakeStripe
 ) -> None:
     payment = await find(runtime, await book(client, paid))
-    await operations.give_up(runtime, payment.booking_id)
+    await operations.give_payment_up(runtime, payment.booking_id)
     before = len(fake_stripe.asked)
-    assert (await operations.give_up(runtime, payment.booking_id)).state == "released"
+    assert (await operations.give_payment_up(runtime, payment.booking_id)).state == "released"
     assert len(fake_stripe.asked) == before

@@ -56,9 +56,9 @@ class Scene:
         invitee = Invitee(name="Li", email="li@wei.example", zone="UTC")
         wanted = BookingWanted(which=ById(self.offer.id), starts_at=self.start, invitee=invitee)
         async with self.runtime.transaction(PUBLIC) as work:
-            booking = await operations.book(work, wanted)
+            booking = await operations.book_with_payment(work, wanted)
         await operations.open_checkout(self.runtime, booking.id)
-        found = await store.find_of_booking(self.runtime.pool, booking.id)
+        found = await store.find_stored_payment(self.runtime.pool, booking.id)
         assert found is not None
         return found
 
@@ -129,7 +129,7 @@ async def lose_the_answer_to_a_checkout(at: Scene) -> None:
 async def lose_the_answer_to_a_refund(at: Scene) -> None:
     payment = await at.book_and_pay()
     async with at.runtime.transaction(OPERATOR) as work:
-        await operations.refund(work, at.host, payment.id, amount=1000)
+        await operations.refund_payment(work, at.host, payment.id, amount=1000)
     at.fake.faults = [Fault(FaultKind.LOSE_ANSWER, "refunds", "POST")] * 3
     await tick(at.runtime, at.clock)
     at.clock.pass_time(minutes=10)

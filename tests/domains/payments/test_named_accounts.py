@@ -41,32 +41,32 @@ keys = count(10**7)
 async def connect(runtime: Runtime, owner: AccountOwner, key: str | None = None) -> PaymentConnection:
     """Connect another account in the place of the one that is there, without a look at it."""
     async with runtime.transaction(OPERATOR) as work:
-        known = await connecting.find_connection(work, owner)
+        known = await connecting.find_payment_connection(work, owner)
         wanted = ConnectionWanted(key=key or f"rk_test_{next(keys)}")
         found = KeyCheck(mode=Mode.TEST, account_id=f"acct_{next(keys)}", account_name=owner.name, missing=())
         replacement = await connecting.preview_replacement(work, owner, known) if known else None
         account = CheckedAccount(wanted=wanted, found=found, known=known, is_same=False, replacement=replacement)
-        return await connecting.connect(work, owner, account)
+        return await connecting.connect_payment_account(work, owner, account)
 
 
 async def disconnect(runtime: Runtime, owner: AccountOwner) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await connecting.disconnect(work, owner, leaves_open=True)
+        await connecting.disconnect_payment_account(work, owner, leaves_open=True)
 
 
 async def join(runtime: Runtime, organization: Organization, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await members.add_member(work, organization, user)
+        await members.add_organization_member(work, organization, user)
 
 
 async def leave(runtime: Runtime, organization: Organization, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await members.remove_member(work, organization, user)
+        await members.end_membership(work, organization, user)
 
 
 async def paid_to(runtime: Runtime, event_type: EventType) -> UUID | None:
     """Tell the account that a booking is paid to now, and check that all who ask are told the same."""
-    found = await connection_store.find_of_event_type(runtime.pool, event_type.id)
+    found = await connection_store.find_connection_of_event_type(runtime.pool, event_type.id)
     async with runtime.transaction(OPERATOR) as work:
         current = await event_types.get_any_event_type(work, event_type.id)
     assert is_offered(current) == (found is not None)

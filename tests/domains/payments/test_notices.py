@@ -157,7 +157,7 @@ async def test_only_notices_of_this_account_and_of_these_minutes_are_kept(
     scheme: str,
     status: int,
 ) -> None:
-    kept = await connection_store.get(runtime.pool, receiving.id)
+    kept = await connection_store.get_stored_connection(runtime.pool, receiving.id)
     assert kept.notice_secret is not None
     own = runtime.secrets.open(kept.notice_secret)
     body = json.dumps(EVENT | changes).encode()
@@ -187,7 +187,7 @@ async def test_unknown_and_disconnected_connections_answer_as_a_forgery_does(
     assert (await post("nothing")).status_code == 404
     assert (await post(str(receiving.id), b" " * (MAX_BYTES + 1))).status_code == 413
 
-    kept = await connection_store.get(runtime.pool, receiving.id)
+    kept = await connection_store.get_stored_connection(runtime.pool, receiving.id)
     assert kept.notice_secret is not None
     body, secret = json.dumps(EVENT).encode(), runtime.secrets.open(kept.notice_secret)
     header = sign(body, at=int(clock.now.timestamp()), secret=secret)
@@ -199,7 +199,7 @@ async def test_unknown_and_disconnected_connections_answer_as_a_forgery_does(
 async def test_one_of_several_signatures_is_enough(
     client: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, receiving: PaymentConnection
 ) -> None:
-    kept = await connection_store.get(runtime.pool, receiving.id)
+    kept = await connection_store.get_stored_connection(runtime.pool, receiving.id)
     assert kept.notice_secret is not None
     body, at = json.dumps(EVENT).encode(), int(clock.now.timestamp())
     right = sign(body, at=at, secret=runtime.secrets.open(kept.notice_secret)).partition(",")[2]
@@ -233,7 +233,7 @@ async def test_reading_alone_completes_everything_within_a_minute(
     clock.pass_time(minutes=1)
     await tick(runtime, clock)
     assert json.loads(str(await payment_of(runtime, payment.booking_id)))["refundedAmount"] == 1900
-    read = await connection_store.get(runtime.pool, connection.id)
+    read = await connection_store.get_stored_connection(runtime.pool, connection.id)
     assert read.last_read_at == clock.now
     assert await count(runtime, "done_at is null") == 0
 
@@ -339,7 +339,7 @@ async def test_an_owner_whose_key_is_refused_is_told_once_and_reads_it_on_the_fi
         clock.pass_time(minutes=1)
         await tick(runtime, clock)
 
-    broken = await connection_store.get(runtime.pool, connection.id)
+    broken = await connection_store.get_stored_connection(runtime.pool, connection.id)
     assert broken.last_error == "payments.refused"
     told_of = "select count(*) from mail_messages where subject = 'Openslot can''t read your payments'"
     assert await runtime.pool.fetchval(told_of) == 1
@@ -349,7 +349,7 @@ async def test_an_owner_whose_key_is_refused_is_told_once_and_reads_it_on_the_fi
     fake_stripe.api.keys[books.key] = kept
     clock.pass_time(minutes=1)
     await tick(runtime, clock)
-    mended = await connection_store.get(runtime.pool, connection.id)
+    mended = await connection_store.get_stored_connection(runtime.pool, connection.id)
     assert (mended.last_error, mended.told_at) == (None, None)
     assert "Payments can't be read from Stripe" not in read_page(await member.get("/")).text
 
@@ -366,11 +366,11 @@ async def test_a_stripe_that_is_down_is_told_only_after_hours(
     await book(client, paid)
     fake_stripe.is_down = True
     await tick(runtime, clock)
-    down = await connection_store.get(runtime.pool, connection.id)
+    down = await connection_store.get_stored_connection(runtime.pool, connection.id)
     assert (down.last_error, down.told_at) == ("payments.unreachable", None)
     clock.pass_time(seconds=TELL_AFTER.total_seconds())
     await tick(runtime, clock)
-    assert (await connection_store.get(runtime.pool, connection.id)).told_at == clock.now
+    assert (await connection_store.get_stored_connection(runtime.pool, connection.id)).told_at == clock.now
 
 
 async def test_old_notices_are_deleted_when_they_were_followed(

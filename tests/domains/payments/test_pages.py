@@ -7,7 +7,7 @@ from functools import partial
 import httpx2
 import pytest
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Role, User
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.plans import Plan
@@ -83,7 +83,7 @@ async def test_an_organizations_account_is_logged_and_named_to_its_members(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await add_member(work, organization, user, role=Role.ADMIN)
+        await add_organization_member(work, organization, user, role=Role.ADMIN)
     data = {"organization": str(organization.id), "key": books.key}
     made = await member.post("/organization/payments", data=data)
     assert made.headers["location"] == "/organization/payments?done=connected"

@@ -85,7 +85,7 @@ async def open_again(at: Round) -> None:
 
 
 async def give_up(at: Round) -> None:
-    await operations.give_up(at.runtime, at.payment.booking_id)
+    await operations.give_payment_up(at.runtime, at.payment.booking_id)
 
 
 async def pay(at: Round) -> None:
@@ -107,7 +107,7 @@ async def reschedule(at: Round) -> None:
 
 async def refund(at: Round) -> None:
     async with at.runtime.transaction(OPERATOR) as work:
-        await operations.refund(work, at.host, at.payment.id, amount=random.choice([None, 3000]))
+        await operations.refund_payment(work, at.host, at.payment.id, amount=random.choice([None, 3000]))
 
 
 async def book_the_same(at: Round) -> None:
@@ -131,7 +131,7 @@ WRITERS: tuple[Writer, ...] = (
 async def book(runtime: Runtime, offer: EventType, start: datetime, token: str | None) -> UUID:
     invitee = Invitee(name="Li", email=f"{new_id()}@wei.example", zone="UTC")
     wanted = BookingWanted(which=ById(offer.id, token), starts_at=start, invitee=invitee)
-    booking = await runtime.run(PUBLIC, lambda work: operations.book(work, wanted))
+    booking = await runtime.run(PUBLIC, lambda work: operations.book_with_payment(work, wanted))
     await operations.open_checkout(runtime, booking.id)
     return booking.id
 
@@ -159,13 +159,13 @@ async def test_no_pair_of_writers_costs_money_or_time(
     runtime.settings = replace(runtime.settings, allowance_time=1000, hold_share=100)
     booked: list[UUID] = []
     async with runtime.transaction(OPERATOR) as work:
-        token = (await links.create_link(work, user, paid.id, uses=1000))[1].token
+        token = (await links.create_booking_link(work, user, paid.id, uses=1000))[1].token
     states = cycle(("waits", "paid", "confirmed", "confirmed"))
     for (one, other), _ in product(combinations_with_replacement(WRITERS, 2), range(ROUNDS)):
         number, state = next(starts), next(states)
         start = MONDAY.replace(hour=9) + timedelta(days=1 + number // 6 % 4 + number // 24 * 7, hours=number % 6)
         booking_id = await book(runtime, paid, start, token)
-        payment = await store.find_of_booking(runtime.pool, booking_id)
+        payment = await store.find_stored_payment(runtime.pool, booking_id)
         assert payment is not None
         if state != "waits":
             books.pay(session_of(payment))
@@ -187,7 +187,7 @@ async def test_no_pair_of_writers_costs_money_or_time(
         assert await find_disorder(runtime.pool) == {}, f"{one.__name__} and {other.__name__}"
     await tick(runtime, clock)
     for booking_id in booked:
-        found = await store.find_of_booking(runtime.pool, booking_id)
+        found = await store.find_stored_payment(runtime.pool, booking_id)
         assert found is not None
         await operations.read_anew(runtime, found.id)
     await check_agreement(runtime, books, user, booked)

@@ -95,7 +95,7 @@ async def test_a_part_that_is_refused_is_told_and_nothing_else_is_given_back(
     payment = await book_and_pay(client, runtime, paid, books)
     books.refund(intent_of(payment), 4000)
     async with runtime.transaction(OPERATOR) as work:
-        await operations.refund(work, user, payment.id, amount=3000)
+        await operations.refund_payment(work, user, payment.id, amount=3000)
     await tick(runtime, clock)
     assert money(books) == 900
     assert await problems(runtime, payment) == ["refund_failed"]
@@ -115,15 +115,15 @@ async def test_a_former_member_refunds_nothing_of_the_organizations_account(
     )
     await runtime.pool.execute("update payment_connections set user_id = null, organization_id = $1", organization.id)
     async with runtime.transaction(OPERATOR) as work:
-        await operations.refund(work, user, payment.id, amount=900)
+        await operations.refund_payment(work, user, payment.id, amount=900)
         assert (await queries.get_overview(work, user, payment.id)).refundable == 4000
     await runtime.pool.execute("update memberships set active = false where user_id = $1", user.id)
     async with runtime.transaction(OPERATOR) as work:
         assert (await queries.get_overview(work, user, payment.id)).refundable == 0
         with pytest.raises(RefundNotAllowed):
-            await operations.refund(work, user, payment.id, amount=900)
+            await operations.refund_payment(work, user, payment.id, amount=900)
         # The operator of the service still can.
-        await operations.refund(work, None, payment.id, amount=900)
+        await operations.refund_payment(work, None, payment.id, amount=900)
     await tick(runtime, clock)
     assert money(books) == PRICE - 1800
 
@@ -135,9 +135,9 @@ async def test_a_part_in_a_currency_with_three_decimals_ends_in_zero(
     payment = await book_and_pay(client, runtime, abroad, books)
     async with runtime.transaction(OPERATOR) as work:
         with pytest.raises(Invalid) as refused:
-            await operations.refund(work, user, payment.id, amount=1234)
+            await operations.refund_payment(work, user, payment.id, amount=1234)
         assert "must end in 0" in str(refused.value.details)
-        await operations.refund(work, user, payment.id, amount=1230)
+        await operations.refund_payment(work, user, payment.id, amount=1230)
     await tick(runtime, clock)
     assert (await reload(runtime, payment)).refunded_amount == 1230
 

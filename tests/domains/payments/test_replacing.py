@@ -7,7 +7,7 @@ from functools import partial
 import httpx2
 import pytest
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Organization, Role, User
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.plans import Plan
@@ -46,17 +46,17 @@ async def harbor(runtime: Runtime, user: User, stranger: User) -> Organization:
     """An organization of the host, who administers it, and of another member."""
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await add_member(work, organization, user, role=Role.ADMIN)
-        await add_member(work, organization, stranger)
+        await add_organization_member(work, organization, user, role=Role.ADMIN)
+        await add_organization_member(work, organization, stranger)
     return organization
 
 
 async def connect(runtime: Runtime, owner: AccountOwner, key: str) -> PaymentConnection:
     """Connect an account to which all have agreed."""
     work = runtime.work(OPERATOR)
-    account = await connecting.check_account(work, owner, ConnectionWanted(key=key))
+    account = await connecting.check_payment_account(work, owner, ConnectionWanted(key=key))
     async with work.transaction():
-        return await connecting.connect(work, owner, account)
+        return await connecting.connect_payment_account(work, owner, account)
 
 
 async def send(member: httpx2.AsyncClient, path: str, **fields: str) -> httpx2.Response:
@@ -146,7 +146,7 @@ async def test_an_administrator_is_told_how_many_event_types_and_members_follow_
 
     done = await answer(member, OURS, question)
     assert done.headers["location"] == f"{OURS}?done=connected"
-    made = await connecting.get_connection(runtime.work(OPERATOR), harbor)
+    made = await connecting.get_payment_connection(runtime.work(OPERATOR), harbor)
     assert await count_named(runtime, made) == 3
     assert made.notice_secret is not None
     assert runtime.secrets.open(made.notice_secret) == "whsec_mine"
@@ -222,12 +222,12 @@ async def test_an_event_type_that_follows_between_the_look_and_the_change_undoes
 ) -> None:
     first = await connect(runtime, harbor, books.key)
     work = runtime.work(OPERATOR)
-    account = await connecting.check_account(work, harbor, ConnectionWanted(key=other.key))
+    account = await connecting.check_payment_account(work, harbor, ConnectionWanted(key=other.key))
     await offer(runtime, stranger, "late", price=PRICE)
 
     with pytest.raises(FollowingChanged):
         async with work.transaction():
-            await connecting.connect(work, harbor, account)
+            await connecting.connect_payment_account(work, harbor, account)
     assert (await live_key_ending(runtime), await count_named(runtime, first)) == (books.key[-4:], 1)
     await work_off(runtime, clock)
     assert await messages(runtime, stranger.email) == []

@@ -263,7 +263,7 @@ def follow(known: Facts) -> Facts:
                 payment = replace(payment, next_read_at=until)
     if known.session is not None and payment.state is PaymentState.PAID:
         changed = refund_rules.match_refunds(payment, refunds, known.session, now=known.now)
-        refunds = refund_rules.merge(refunds, changed)
+        refunds = refund_rules.merge_refunds(refunds, changed)
         payment = refund_rules.sum_refunds(payment, refunds)
     return replace(known, payment=payment, booking=booking, has_time=has_time, refunds=tuple(refunds))
 
@@ -305,9 +305,9 @@ def stored(amount: int, state: RefundState, *, minutes: int = 0) -> StoredRefund
 
 def test_what_is_on_its_way_can_not_be_refunded_twice() -> None:
     made = [stored(1000, RefundState.WANTED), stored(900, RefundState.PENDING), stored(4000, RefundState.FAILED)]
-    assert refund_rules.refundable(SETTLED, made) == 3000
-    assert refund_rules.refundable(SETTLED, [*made, stored(3000, RefundState.SUCCEEDED)]) == 0
-    assert refund_rules.refundable(PAYMENT, []) == 0
+    assert refund_rules.count_refundable(SETTLED, made) == 3000
+    assert refund_rules.count_refundable(SETTLED, [*made, stored(3000, RefundState.SUCCEEDED)]) == 0
+    assert refund_rules.count_refundable(PAYMENT, []) == 0
 
 
 @pytest.mark.parametrize(

@@ -147,10 +147,10 @@ async def test_whoever_gives_up_frees_the_time_and_can_not_pay_any_more(
     payment = await find(runtime, await book(client, paid))
     fake_stripe.is_down = True
     with pytest.raises(CheckoutNotOpened):
-        await operations.give_up(runtime, payment.booking_id)
+        await operations.give_payment_up(runtime, payment.booking_id)
     assert (await book(client, paid)).status_code == 409
     fake_stripe.is_down = False
-    assert (await operations.give_up(runtime, payment.booking_id)).state is PaymentState.RELEASED
+    assert (await operations.give_payment_up(runtime, payment.booking_id)).state is PaymentState.RELEASED
     assert books.objects[session_of(payment)]["status"] == "expired"
     assert (await book(client, paid)).status_code == 200
     assert (await told(runtime, payment)).events == ()
@@ -161,7 +161,7 @@ async def test_whoever_has_paid_a_moment_before_giving_up_has_a_booking(
 ) -> None:
     payment = await find(runtime, await book(client, paid))
     books.pay(session_of(payment))
-    assert (await operations.give_up(runtime, payment.booking_id)).state is PaymentState.PAID
+    assert (await operations.give_payment_up(runtime, payment.booking_id)).state is PaymentState.PAID
     assert (await told(runtime, payment)).status == "CONFIRMED"
 
 
@@ -212,13 +212,13 @@ async def test_a_host_refunds_a_part_and_never_more_than_is_left(
 ) -> None:
     payment = await book_and_pay(client, runtime, paid, books)
     async with runtime.transaction(OPERATOR) as work:
-        await operations.refund(work, user, payment.id, amount=1000)
+        await operations.refund_payment(work, user, payment.id, amount=1000)
         with pytest.raises(PaymentNotFound):
-            await operations.refund(work, stranger, payment.id)
+            await operations.refund_payment(work, stranger, payment.id)
     async with runtime.transaction(OPERATOR) as work:
-        await operations.refund(work, user, payment.id)
+        await operations.refund_payment(work, user, payment.id)
         with pytest.raises(RefundNotPossible):
-            await operations.refund(work, user, payment.id)
+            await operations.refund_payment(work, user, payment.id)
     await tick(runtime, clock)
     assert [each["amount"] for each in books.list("refund")] == [1000, 3900]
     assert (await reload(runtime, payment)).refunded_amount == PRICE
@@ -274,7 +274,7 @@ async def test_a_refund_whose_answer_is_lost_is_made_once(
 ) -> None:
     payment = await book_and_pay(client, runtime, paid, books)
     async with runtime.transaction(OPERATOR) as work:
-        await operations.refund(work, user, payment.id, amount=1000)
+        await operations.refund_payment(work, user, payment.id, amount=1000)
     fake_stripe.faults = [Fault(kind, "refunds", status=500)] * 3
     for _ in range(4):
         clock.pass_time(hours=1)

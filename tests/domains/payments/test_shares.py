@@ -18,7 +18,7 @@ from openslot.domains.allowances.operations import CLIENT_ADDRESS, list_refusals
 from openslot.domains.availability.claims import operations as claims
 from openslot.domains.availability.errors import DayHoldLimitExceeded
 from openslot.domains.availability.models import ById, Hold
-from openslot.domains.availability.operations import list_open
+from openslot.domains.availability.operations import list_open_slots
 from openslot.domains.bookings.models import BookingRef, BookingWanted, Invitee
 from openslot.domains.bookings.requests import operations as requests
 from openslot.domains.event_types import operations as event_types
@@ -65,19 +65,19 @@ async def book(runtime: Runtime, event_type: EventType, at: datetime, hold: Hold
         hold_id=hold.id if hold else None,
     )
     try:
-        return str((await runtime.run(PUBLIC, lambda work: operations.book(work, wanted))).status)
+        return str((await runtime.run(PUBLIC, lambda work: operations.book_with_payment(work, wanted))).status)
     except Refusal as refusal:
         return refusal.code
 
 
 async def hold(runtime: Runtime, event_type: EventType, at: datetime) -> Hold:
     async with runtime.transaction(PUBLIC) as work:
-        return await claims.hold(work, ById(event_type.id), at, holder=str(new_id()))
+        return await claims.hold_slot(work, ById(event_type.id), at, holder=str(new_id()))
 
 
 async def list_free(runtime: Runtime, event_type: EventType, day: int) -> list[int]:
     on = (NINE + timedelta(days=day)).date()
-    _, slots, _ = await list_open(runtime.work(PUBLIC), ById(event_type.id), timezone="UTC", first=on, last=on)
+    _, slots, _ = await list_open_slots(runtime.work(PUBLIC), ById(event_type.id), timezone="UTC", first=on, last=on)
     return list(slots.starts)
 
 
@@ -150,7 +150,7 @@ async def test_looking_at_times_keeps_nobody_of_an_office_from_booking(
                 continue
             answers.append("held")
             async with runtime.transaction(PUBLIC) as work:
-                await claims.drop_hold(work, held.id)
+                await claims.drop_slot_hold(work, held.id)
         assert answers == ["held"] * 3 + ["allowance_used"] * 2
         booked = [await book(runtime, paid, start(number)) for number in range(4)]
     assert booked == ["PENDING_PAYMENT"] * 3 + ["allowance_used"]
@@ -165,7 +165,7 @@ async def test_a_mail_domain_takes_only_so_many_times_of_a_host(runtime: Runtime
             which=ById(paid.id), starts_at=start(number), invitee=Invitee(name="Li", email=email, zone="UTC")
         )
         try:
-            made = await runtime.run(PUBLIC, lambda work, wanted=wanted: operations.book(work, wanted))  # type: ignore[misc]
+            made = await runtime.run(PUBLIC, lambda work, wanted=wanted: operations.book_with_payment(work, wanted))  # type: ignore[misc]
             answers.append(str(made.status))
         except Refusal as refusal:
             answers.append(refusal.code)
@@ -204,8 +204,8 @@ async def take_offer(runtime: Runtime, user: User, at: datetime) -> str:
     """Keep a time for somebody on the wait list."""
     which = ById((await get(runtime, user, "plain")).id)
     async with runtime.transaction(PUBLIC) as work:
-        await claims.lock(work, which)
-        await claims.offer(work, which, at, expires_at=work.now + timedelta(hours=2))
+        await claims.lock_time(work, which)
+        await claims.offer_slot(work, which, at, expires_at=work.now + timedelta(hours=2))
         await work.apply()
     return "taken"
 
@@ -237,14 +237,14 @@ async def test_what_is_confirmed_or_freed_counts_no_more(
         row["id"] for row in await runtime.pool.fetch("select id from bookings order by starts_at limit 1")
     ]
     async with runtime.transaction(OPERATOR) as work:
-        await requests.confirm(work, BookingRef(booking_id, user.id))
+        await requests.confirm_booking_request(work, BookingRef(booking_id, user.id))
     # 15 are left without what waits, of which 3 are closed: one more would be 4 of 15.
     assert await book(runtime, paid, start(4)) == DayHoldLimitExceeded.code
     (booking_id,) = [
         row["id"] for row in await runtime.pool.fetch("select id from bookings order by starts_at offset 1 limit 1")
     ]
     async with runtime.transaction(OPERATOR) as work:
-        await requests.decline(work, BookingRef(booking_id, user.id))
+        await requests.decline_booking_request(work, BookingRef(booking_id, user.id))
     assert await book(runtime, paid, start(4)) == "PENDING_PAYMENT"
 
 
@@ -258,7 +258,7 @@ async def test_a_refused_booking_says_when_to_try_again(
         which=ById(paid.id), starts_at=start(5), invitee=Invitee(name="Li", email="li@wei.example", zone="UTC")
     )
     with pytest.raises(DayHoldLimitExceeded) as refused:
-        await runtime.run(PUBLIC, lambda work: operations.book(work, wanted))
+        await runtime.run(PUBLIC, lambda work: operations.book_with_payment(work, wanted))
     held_until = await runtime.pool.fetchval("select min(held_until) from payments")
     assert refused.value.retry_after == int((held_until - runtime.clock()).total_seconds())
 

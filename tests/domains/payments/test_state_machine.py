@@ -91,12 +91,12 @@ class Till(RuleBasedStateMachine):
 
     async def _open(self) -> tuple[User, dict[str, EventType]]:
         async with self.runtime.transaction(OPERATOR) as work:
-            host = await people.welcome(work, UserWanted(email=f"{new_id()}@till.example", name="Till"))
+            host = await people.welcome_user(work, UserWanted(email=f"{new_id()}@till.example", name="Till"))
             schedule, *_ = await schedules.list_schedules(work, host)
             changes: dict[str, dict[str, Any]] = {"group": {"seats": 2}, "strict": {"refund_policy": "until:24"}}
             offers = {}
             for kind in KINDS:
-                draft = event_types.draft(work, schedule, name=kind, slug=kind, duration_minutes=30)
+                draft = event_types.draft_event_type(work, schedule, name=kind, slug=kind, duration_minutes=30)
                 changed = replace(draft, price=Money(4900, "EUR"), **changes.get(kind, {}))
                 offers[kind] = await event_types.add_event_type(work, schedule, changed)
         await insert_connection(self.runtime, self.books.key, user_id=host.id)
@@ -142,7 +142,7 @@ class Till(RuleBasedStateMachine):
     @rule(index=which)
     def give_up(self, index: int) -> None:
         if self.booked:
-            self.run(operations.give_up(self.runtime, self.booked[index % len(self.booked)]))
+            self.run(operations.give_payment_up(self.runtime, self.booked[index % len(self.booked)]))
 
     @rule(index=which, by=sampled_from([PUBLIC, OPERATOR]))
     def cancel(self, index: int, by: Actor) -> None:
@@ -259,7 +259,7 @@ class Till(RuleBasedStateMachine):
         return CrashingRuntime(**shared)
 
     async def _find(self, booking_id: UUID) -> StoredPayment:
-        payment = await store.find_of_booking(self.runtime.pool, booking_id)
+        payment = await store.find_stored_payment(self.runtime.pool, booking_id)
         assert payment is not None
         return payment
 
@@ -267,7 +267,7 @@ class Till(RuleBasedStateMachine):
         invitee = Invitee(name="Li", email=f"{new_id()}@wei.example", zone="UTC")
         wanted = BookingWanted(which=ById(self.offers[kind].id), starts_at=self._start(place), invitee=invitee)
         async with self.runtime.transaction(PUBLIC) as work:
-            booking = await operations.book(work, wanted)
+            booking = await operations.book_with_payment(work, wanted)
         self.booked.append(booking.id)
         if opens:
             await self._show_checkout(booking.id)
@@ -286,7 +286,7 @@ class Till(RuleBasedStateMachine):
     async def _refund(self, booking_id: UUID, amount: int | None) -> None:
         payment = await self._find(booking_id)
         async with self.runtime.transaction(OPERATOR) as work:
-            await operations.refund(work, self.host, payment.id, amount=amount)
+            await operations.refund_payment(work, self.host, payment.id, amount=amount)
 
     async def _leave(self) -> None:
         async with self.runtime.transaction(OPERATOR) as work:

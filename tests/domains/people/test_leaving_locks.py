@@ -94,7 +94,7 @@ async def leave_team(work: Work, at: Stage) -> None:
 async def leave_group(work: Work, at: Stage) -> None:
     """Leave a team that an identity provider has emptied, with another host."""
     team = await teams.get_team(work, at.team.organization.id, at.team.id)
-    await teams.lock_for_change(work, team)
+    await teams.lock_team_for_change(work, team)
     await departures.leave_team(work, at.team.organization, team, [*at.team.hosts], staying=1)
 
 

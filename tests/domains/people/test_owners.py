@@ -234,17 +234,17 @@ async def test_the_new_owner_sees_what_has_happened_before(
     async with runtime.transaction(OPERATOR) as given:
         await give(given, founded, event_type, second)
 
-    changes = await bookings.list_changes(work, booking)
+    changes = await bookings.list_booking_changes(work, booking)
     assert [each.type for each in changes] == ["booking.created", "booking.rescheduled"]
     shown = await timeline.list_timeline(work, second, booking.id)
     assert {each.event_type for each in shown} == {"booking.created", "booking.rescheduled", None}
     # What is delivered to the endpoints of the former owner is theirs.
     assert EffectKind.WEBHOOK not in {each.kind for each in shown}
     visible = [row["id"] for row in failed if row["reaction"] != DELIVER]
-    assert await timeline.count_failed(work, second, [booking.id]) == {booking.id: len(visible)}
+    assert await timeline.count_failed_effects(work, second, [booking.id]) == {booking.id: len(visible)}
     for user in (first, third):
         assert await timeline.list_timeline(work, user, booking.id) == []
-        assert await timeline.count_failed(work, user, [booking.id]) == {}
+        assert await timeline.count_failed_effects(work, user, [booking.id]) == {}
     for row in failed:
         if row["id"] not in visible:
             with pytest.raises(EffectNotFound):

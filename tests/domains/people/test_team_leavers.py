@@ -11,7 +11,7 @@ from openslot.domains.event_types import operations as event_types
 from openslot.domains.people import departures, organization_deletions, team_leavers
 from openslot.domains.people import operations as people
 from openslot.domains.reminders.models import Audience, ReminderEntry
-from openslot.domains.reminders.operations import get_reminders, set_entries
+from openslot.domains.reminders.operations import get_reminders, set_reminder_entries
 from openslot.domains.teams import hosting
 from openslot.domains.teams import operations as teams
 from openslot.platform.core.actor import OPERATOR
@@ -26,8 +26,8 @@ async def founded(runtime: Runtime) -> FoundedTeam:
 
 async def appoint(runtime: Runtime, founded: FoundedTeam, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        place = await teams.get_member(work, founded.team, user.id)
-        await teams.change_member(work, replace(place, is_manager=True))
+        place = await teams.get_team_member(work, founded.team, user.id)
+        await teams.change_team_member(work, replace(place, is_manager=True))
 
 
 async def remove(runtime: Runtime, founded: FoundedTeam, user: User) -> None:
@@ -36,7 +36,7 @@ async def remove(runtime: Runtime, founded: FoundedTeam, user: User) -> None:
 
 
 async def list_emails(runtime: Runtime, founded: FoundedTeam) -> list[str]:
-    return [each.email for each in await teams.list_members(runtime.work(OPERATOR), founded.team)]
+    return [each.email for each in await teams.list_team_members(runtime.work(OPERATOR), founded.team)]
 
 
 async def test_who_leaves_the_organization_leaves_its_teams(runtime: Runtime, founded: FoundedTeam) -> None:
@@ -47,7 +47,7 @@ async def test_who_leaves_the_organization_leaves_its_teams(runtime: Runtime, fo
 
     assert await list_emails(runtime, founded) == [first.email, third.email]
     async with runtime.transaction(OPERATOR) as work:
-        await members.add_member(work, founded.organization, second)
+        await members.add_organization_member(work, founded.organization, second)
     assert await list_emails(runtime, founded) == [first.email, third.email]
     assert [each.user_id for each in await hosting.list_group_members(runtime.work(OPERATOR), made.id)] == [
         first.id,
@@ -95,7 +95,7 @@ async def test_an_event_type_that_nobody_can_take_over_is_archived(runtime: Runt
     made = await add_event_type(runtime, founded, owner=second)
     async with runtime.transaction(OPERATOR) as work:
         member = await members.get_member_by_user(work, founded.organization, first)
-        await members.set_role(work, member, Role.MEMBER)
+        await members.set_member_role(work, member, Role.MEMBER)
 
     await remove(runtime, founded, second)
 
@@ -178,10 +178,10 @@ async def test_the_reminders_of_an_event_type_stay_with_it_when_it_is_taken_over
     )
     hour, day = (ReminderEntry(minutes=60, to=Audience.BOTH),), (ReminderEntry(minutes=1440, to=Audience.BOTH),)
     async with runtime.transaction(OPERATOR) as work:
-        await set_entries(work, third, chosen, hour)
-        await set_entries(work, second, None, day)
+        await set_reminder_entries(work, third, chosen, hour)
+        await set_reminder_entries(work, second, None, day)
         # What somebody had left behind at an earlier time does not come back.
-        await set_entries(work, second, chosen, day)
+        await set_reminder_entries(work, second, chosen, day)
     await appoint(runtime, founded, second)
 
     await remove(runtime, founded, third)

@@ -32,7 +32,7 @@ async def user(runtime: Runtime, password_hash: str) -> User:
     """A host without a plan."""
     async with runtime.transaction(OPERATOR) as work:
         wanted = UserWanted(email="mara@lindqvist.example", name="Mara Lindqvist", username="mara")
-        return await people.welcome(work, wanted, password_hash=password_hash)
+        return await people.welcome_user(work, wanted, password_hash=password_hash)
 
 
 @pytest.fixture

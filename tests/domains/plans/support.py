@@ -26,13 +26,13 @@ class Story:
 
     async def open(self, plan: Plan = Plan.PRO) -> str:
         """Click on “Subscribe”, and return the id of the checkout."""
-        url = await subscriptions.subscribe(self.runtime, self.owner, plan)
+        url = await subscriptions.subscribe_to_plan(self.runtime, self.owner, plan)
         return url.rpartition("/")[2]
 
     async def pay(self, plan: Plan = Plan.PRO) -> Object:
         """Subscribe, pay and come back."""
         begun = billing.subscribe(self.books, await self.open(plan))
-        assert await subscriptions.read_owner(self.runtime, self.owner.id)
+        assert await subscriptions.read_subscription_of(self.runtime, self.owner.id)
         return begun
 
     async def open_elsewhere(self, price_id: str, customer_id: str) -> str:
@@ -57,7 +57,7 @@ class Story:
         return user.effective_plan
 
     async def stored(self) -> Subscriber:
-        found = await subscriptions.find(self.runtime.work(SYSTEM), self.owner.id)
+        found = await subscriptions.find_subscriber(self.runtime.work(SYSTEM), self.owner.id)
         assert found is not None
         return found
 

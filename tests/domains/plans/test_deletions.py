@@ -100,7 +100,7 @@ async def test_a_deleted_organization_is_cancelled(
 async def test_what_belongs_to_the_other_mode_waits_for_its_key(story: Story, runtime: Runtime, user: User) -> None:
     await story.pay()
     await runtime.pool.execute("update subscribers set mode = 'live'")
-    assert await subscriptions.find(runtime.work(SYSTEM), user.id) is None
+    assert await subscriptions.find_subscriber(runtime.work(SYSTEM), user.id) is None
     await runtime.pool.execute("delete from users where id = $1", user.id)
     await story.pass_minute()
     assert (story.statuses(), await count_rows(runtime)) == (["active"], 1)

@@ -22,7 +22,7 @@ async def test_a_disabled_account_is_charged_no_more_and_can_subscribe_again_lat
     assert await story.plan() is Plan.FREE
 
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.enable_user(work, await accounts.get_user(work, user.id))
+        await accounts.set_user_enabled(work, await accounts.get_user(work, user.id))
     await story.pay()
     assert story.statuses() == ["canceled", "active"]
     assert await story.plan() is Plan.PRO

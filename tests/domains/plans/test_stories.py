@@ -80,9 +80,9 @@ async def test_every_other_status_is_off_at_once(story: Story, status: str) -> N
 
 async def test_a_plan_that_is_cancelled_in_the_portal_lasts_to_its_end(story: Story) -> None:
     begun = await story.pay()
-    portal = await subscriptions.open_portal(story.runtime, story.owner)
+    portal = await subscriptions.open_plan_portal(story.runtime, story.owner)
     pages.take_portal(story.books, portal.rpartition("/")[2])
-    assert await subscriptions.read_owner(story.runtime, story.owner.id)
+    assert await subscriptions.read_subscription_of(story.runtime, story.owner.id)
     end = story.period_end(begun)
     assert (await story.stored()).ends_at == end
     story.clock.now = end - timedelta(minutes=2)
@@ -235,13 +235,13 @@ async def test_a_second_subscription_is_cancelled_credited_and_told(story: Story
 async def test_a_plan_by_an_administrator_wins_until_it_is_cleared(story: Story, runtime: Runtime, user: User) -> None:
     begun = await story.pay()
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.change_plan(work, await accounts.get_user(work, user.id), Plan.FREE)
+        await accounts.set_user_plan(work, await accounts.get_user(work, user.id), Plan.FREE)
     billing.renew(story.books, begun["id"])
     await story.pass_minute()
     assert await story.plan() is Plan.FREE
     assert await runtime.pool.fetchval("select count(*) from events where type = 'user.plan_changed'") == 2
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.change_plan(work, await accounts.get_user(work, user.id), Plan.BUSINESS)
+        await accounts.set_user_plan(work, await accounts.get_user(work, user.id), Plan.BUSINESS)
     billing.cancel(story.books, begun["id"])
     await story.pass_minute()
     assert await story.plan() is Plan.BUSINESS
@@ -255,7 +255,7 @@ async def test_a_plan_by_an_administrator_wins_until_it_is_cleared(story: Story,
 async def test_clearing_brings_back_what_is_paid(story: Story, runtime: Runtime, user: User) -> None:
     begun = await story.pay()
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.change_plan(work, user, Plan.FREE)
+        await accounts.set_user_plan(work, user, Plan.FREE)
         cleared = await subscriptions.clear_user_plan(work, user)
     assert cleared.effective_plan is Plan.PRO
     story.clock.now = story.period_end(begun) + GRACE
@@ -274,7 +274,7 @@ async def test_a_plan_without_a_price_is_not_sold(story: Story) -> None:
     with pytest.raises(PlanNotSold):
         await story.open(Plan.FREE)
     with pytest.raises(PlanNotSold):
-        await subscriptions.open_portal(story.runtime, story.owner)
+        await subscriptions.open_plan_portal(story.runtime, story.owner)
     assert story.fake.asked == []
 
 
@@ -298,7 +298,7 @@ class SlowBilling(StripeBilling):
         found = await super().list_subscriptions(customer_id)
         if self.begun["status"] == "active":
             billing.cancel(self.story.books, self.begun["id"])
-            assert await subscriptions.read_owner(self.story.runtime, self.story.owner.id)
+            assert await subscriptions.read_subscription_of(self.story.runtime, self.story.owner.id)
         return found
 
 

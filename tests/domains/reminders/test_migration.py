@@ -5,7 +5,7 @@ import pytest
 from openslot.domains.accounts.models import User
 from openslot.domains.event_types import operations as event_types
 from openslot.domains.reminders.models import Audience, ReminderChannel, ReminderEntry, ReminderMoment
-from openslot.domains.reminders.operations import get_reminders, save_entry
+from openslot.domains.reminders.operations import get_reminders, save_reminder_entry
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.migrate import former_migrations
 from openslot.platform.core.work import Runtime
@@ -59,8 +59,8 @@ async def test_times_that_the_last_release_saves_keep_words_and_follow_ups(runti
     mine = ReminderEntry(minutes=60, text="Mine", to=BOTH)
     thanks = ReminderEntry(moment=ReminderMoment.AFTER, minutes=120)
     async with runtime.transaction(OPERATOR) as work:
-        await save_entry(work, user, None, "before-60-email", mine)
-        await save_entry(work, user, None, None, thanks)
+        await save_reminder_entry(work, user, None, "before-60-email", mine)
+        await save_reminder_entry(work, user, None, None, thanks)
     assert await runtime.pool.fetchval("select minutes_before from reminder_settings") == [1440, 60]
     await runtime.pool.execute("update reminder_settings set minutes_before = '{60,15}', updated_at = now()")
 

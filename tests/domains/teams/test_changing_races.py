@@ -74,8 +74,8 @@ async def regroup(at: Stage) -> None:
 
 async def reweigh(at: Stage) -> None:
     async with at.runtime.transaction(OPERATOR) as work:
-        member = await teams.get_member(work, at.founded.team, at.founded.hosts[0].id)
-        await teams.change_member(work, replace(member, weight=random.choice([50, 200])))
+        member = await teams.get_team_member(work, at.founded.team, at.founded.hosts[0].id)
+        await teams.change_team_member(work, replace(member, weight=random.choice([50, 200])))
 
 
 async def leave(at: Stage) -> None:
@@ -85,7 +85,7 @@ async def leave(at: Stage) -> None:
 
 async def join(at: Stage) -> None:
     async with at.runtime.transaction(OPERATOR) as work:
-        await teams.add_member(work, at.founded.team, at.founded.hosts[1].id)
+        await teams.add_team_member(work, at.founded.team, at.founded.hosts[1].id)
 
 
 async def book(at: Stage) -> None:

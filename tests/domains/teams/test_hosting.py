@@ -40,8 +40,8 @@ async def list_hosts(runtime: Runtime, event_type: EventType) -> list[str]:
 
 async def describe(runtime: Runtime, founded: FoundedTeam, user: User, **attributes: str) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        place = await teams.get_member(work, founded.team, user.id)
-        await teams.change_member(work, replace(place, attributes=attributes))
+        place = await teams.get_team_member(work, founded.team, user.id)
+        await teams.change_team_member(work, replace(place, attributes=attributes))
 
 
 async def test_an_event_type_of_a_team_has_groups_and_rules(runtime: Runtime, founded: FoundedTeam) -> None:
@@ -137,12 +137,12 @@ async def be_invited(work: Work, organization: Organization, user: User) -> None
 
 
 async def be_suspended(work: Work, organization: Organization, user: User) -> None:
-    await members.add_member(work, organization, user, active=False)
+    await members.add_organization_member(work, organization, user, active=False)
 
 
 async def be_disabled(work: Work, organization: Organization, user: User) -> None:
-    await members.add_member(work, organization, user)
-    await accounts.disable_user(work, user, reason=None)
+    await members.add_organization_member(work, organization, user)
+    await accounts.set_user_disabled(work, user, reason=None)
 
 
 @pytest.mark.parametrize("belongs", [stay_away, be_invited, be_suspended, be_disabled])
@@ -169,7 +169,7 @@ async def test_the_owner_is_an_active_member_and_of_others_nothing_is_told(
     refused.append(fault.value.details)
 
     assert refused == [{"owner": "must be an active member of the organization"}] * 5
-    of_team = await event_types.list_of_team(runtime.work(OPERATOR), founded.team.id)
+    of_team = await event_types.list_event_types_of_team(runtime.work(OPERATOR), founded.team.id)
     assert [(each.id, each.owner_id) for each in of_team] == [(made.id, founded.hosts[0].id)]
 
 
@@ -217,14 +217,14 @@ async def test_who_is_suspended_disabled_or_gone_hosts_nothing(runtime: Runtime,
     made = await add_event_type(runtime, founded)
     async with runtime.transaction(OPERATOR) as work:
         member = await members.get_member_by_user(work, founded.organization, second)
-        await members.set_active(work, member, active=False)
-        await accounts.disable_user(work, third, reason=None)
+        await members.set_member_active(work, member, active=False)
+        await accounts.set_user_disabled(work, third, reason=None)
     assert await list_hosts(runtime, made) == [first.email]
 
     async with runtime.transaction(OPERATOR) as work:
-        await members.set_active(work, member, active=True)
-        await accounts.enable_user(work, third)
-        await members.remove_member(work, founded.organization, first)
+        await members.set_member_active(work, member, active=True)
+        await accounts.set_user_enabled(work, third)
+        await members.end_membership(work, founded.organization, first)
 
     assert await list_hosts(runtime, made) == [second.email, third.email]
 
@@ -234,7 +234,7 @@ async def test_who_leaves_the_team_is_in_none_of_its_groups(runtime: Runtime, fo
     made = await add_event_type(runtime, founded, pick_of(1, founded.hosts), GroupWanted(filter={}))
 
     async with runtime.transaction(OPERATOR) as work:
-        await teams.remove_member(work, founded.team, second.id)
+        await teams.remove_team_member(work, founded.team, second.id)
 
     assert await list_hosts(runtime, made) == [first.email, third.email] * 2
     _, groups = await hosting.get_hosting(runtime.work(OPERATOR), made.id)
@@ -297,7 +297,7 @@ async def test_who_takes_over_owns_the_event_type_with_its_slug_or_the_next(
     async with runtime.transaction(OPERATOR) as work:
         taken = await hosting.take_over(work, founded.team, made, second)
         schedule, *_ = await schedules.list_schedules(work, third)
-        draft = event_types.draft(work, schedule, name="Own", slug="30min-of-all", duration_minutes=30)
+        draft = event_types.draft_event_type(work, schedule, name="Own", slug="30min-of-all", duration_minutes=30)
         await event_types.add_event_type(work, schedule, draft)
         renamed = await hosting.take_over(work, founded.team, other, third)
 

@@ -22,7 +22,7 @@ from openslot.domains.teams.models import (
     Replacement,
     TeamRules,
 )
-from openslot.domains.teams.replay import replay
+from openslot.domains.teams.replay import replay_choices
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.work import Runtime, Work
 from tests.support.clocks import MovingClock, clock
@@ -46,14 +46,14 @@ async def book(
 ) -> tuple[UUID, HostChoice]:
     booking_id = booking_id or uuid4()
     async with runtime.transaction(OPERATOR) as work:
-        await ledger.settle(work, event_type_id)
+        await ledger.settle_credits(work, event_type_id)
         (loaded,) = await ledger.load_groups(work, event_type_id)
         absent = {user.id for user in away}
         candidates = tuple(replace(each, is_free=each.user_id not in absent) for each in loaded.candidates)
         choice = choose(candidates, pick=loaded.group.pick, rules=loaded.rules)
         assert choice is not None
         asked = ChoiceAsked(pick=loaded.group.pick, balance=loaded.rules.balance, candidates=candidates)
-        ledger.assign(work, loaded.group, choice, asked, AssignmentReason.BOOKED, booking_id=booking_id)
+        ledger.assign_hosts(work, loaded.group, choice, asked, AssignmentReason.BOOKED, booking_id=booking_id)
         await work.apply()
     return booking_id, choice
 
@@ -72,7 +72,7 @@ async def test_a_booking_costs_who_is_chosen_what_the_others_earn(runtime: Runti
     _, second = await book(runtime, event_type.id)
     assert second.chosen == (founded.hosts[1].id,)
     assert await read_credits(runtime, event_type.id) == [0, 0]
-    replayed = await replay(runtime.work(OPERATOR), founded.team.id)
+    replayed = await replay_choices(runtime.work(OPERATOR), founded.team.id)
     assert (replayed.choices, replayed.equal, replayed.credits) == (2, 2, 2)
 
 
@@ -84,10 +84,10 @@ async def test_what_a_booking_has_counted_is_taken_back_exactly_and_once(
     booking_id, _ = await book(runtime, event_type.id)
     for _ in range(2):
         async with runtime.transaction(OPERATOR) as work:
-            await ledger.reverse(work, booking_id, reason)
+            await ledger.reverse_credits(work, booking_id, reason)
         assert await read_credits(runtime, event_type.id) == [0, 0]
     async with runtime.transaction(OPERATOR) as work:
-        await ledger.restore(work, booking_id)
+        await ledger.restore_credits(work, booking_id)
     restored = [-HALF, HALF] if reason is CreditReason.NO_SHOW else [0, 0]
     assert await read_credits(runtime, event_type.id) == restored
 
@@ -100,12 +100,12 @@ async def test_a_booking_that_is_handed_on_is_paid_by_who_has_it(runtime: Runtim
     for from_user, to_user, expected in ((one, other, [HALF, -HALF]), (other, one, [-HALF, HALF])):
         async with runtime.transaction(OPERATOR) as work:
             replaced = Replacement(group_id=loaded.group.id, hosts={from_user: to_user})
-            await ledger.move(work, booking_id, replaced, reason=AssignmentReason.REASSIGNED)
+            await ledger.move_assignment(work, booking_id, replaced, reason=AssignmentReason.REASSIGNED)
         assert await read_credits(runtime, event_type.id) == expected
     async with runtime.transaction(OPERATOR) as work:
-        await ledger.reverse(work, booking_id, CreditReason.CANCELLED)
+        await ledger.reverse_credits(work, booking_id, CreditReason.CANCELLED)
     assert await read_credits(runtime, event_type.id) == [0, 0]
-    replayed = await replay(runtime.work(OPERATOR), founded.team.id)
+    replayed = await replay_choices(runtime.work(OPERATOR), founded.team.id)
     assert (replayed.choices, replayed.named, replayed.differences) == (1, 2, ())
 
 
@@ -115,13 +115,13 @@ async def test_a_leaver_leaves_nothing_behind_and_comes_back_at_0(runtime: Runti
     leaver = founded.hosts[0]
     await book(runtime, event_type.id)
     async with runtime.transaction(OPERATOR) as work:
-        await teams.remove_member(work, founded.team, leaver.id)
+        await teams.remove_team_member(work, founded.team, leaver.id)
     # A third of the booking each was owed to them; the leaver had two thirds too many.
     assert await read_credits(runtime, event_type.id) == [0, 0]
     async with runtime.transaction(OPERATOR) as work:
-        await teams.add_member(work, founded.team, leaver.id)
+        await teams.add_team_member(work, founded.team, leaver.id)
     assert (await read_credits(runtime, event_type.id))[0] == 0
-    assert (await replay(runtime.work(OPERATOR), founded.team.id)).differences == ()
+    assert (await replay_choices(runtime.work(OPERATOR), founded.team.id)).differences == ()
 
 
 async def test_the_credit_of_a_deleted_account_goes_to_the_others(runtime: Runtime) -> None:
@@ -134,7 +134,7 @@ async def test_the_credit_of_a_deleted_account_goes_to_the_others(runtime: Runti
     await book(runtime, event_type.id)
     assert sum(await read_credits(runtime, event_type.id)) == 0
     async with runtime.transaction(OPERATOR) as work:
-        await ledger.reverse(work, booking_id, CreditReason.CANCELLED)
+        await ledger.reverse_credits(work, booking_id, CreditReason.CANCELLED)
     assert sum(await read_credits(runtime, event_type.id)) == 0
 
 
@@ -144,7 +144,7 @@ async def test_a_hold_that_is_not_booked_gives_back_what_it_has_taken(runtime: R
     # No claim has this id, so the hold is over.
     await runtime.pool.execute("update assignments set hold_id = booking_id, booking_id = null")
     async with runtime.transaction(OPERATOR) as work:
-        await ledger.settle(work, event_type.id)
+        await ledger.settle_credits(work, event_type.id)
     assert await read_credits(runtime, event_type.id) == [0, 0]
     reasons = await runtime.pool.fetch("select distinct reason from credit_entries order by reason")
     assert [row["reason"] for row in reasons] == ["booked", "expired"]
@@ -157,24 +157,24 @@ async def test_a_booking_that_does_not_count_is_handed_on_for_nothing(runtime: R
     (loaded,) = await ledger.load_groups(runtime.work(OPERATOR), event_type.id)
     one, other = (host.id for host in founded.hosts)
     async with runtime.transaction(OPERATOR) as work:
-        await ledger.reverse(work, booking_id, CreditReason.NO_SHOW)
+        await ledger.reverse_credits(work, booking_id, CreditReason.NO_SHOW)
         reason = AssignmentReason.REASSIGNED
         replaced = Replacement(group_id=loaded.group.id, hosts={one: other})
-        await ledger.move(work, booking_id, replaced, reason=reason)
+        await ledger.move_assignment(work, booking_id, replaced, reason=reason)
     assert await read_credits(runtime, event_type.id) == [0, 0]
 
 
 async def test_two_choices_of_a_group_are_not_staged_at_once(runtime: Runtime, founded: FoundedTeam) -> None:
     event_type = await add_event_type(runtime, founded)
     async with runtime.transaction(OPERATOR) as work:
-        await ledger.settle(work, event_type.id)
+        await ledger.settle_credits(work, event_type.id)
         (loaded,) = await ledger.load_groups(work, event_type.id)
         choice = choose(loaded.candidates, pick=1, rules=loaded.rules)
         assert choice is not None
         asked = ChoiceAsked(pick=1, balance=Balance.SHARE, candidates=loaded.candidates)
-        ledger.assign(work, loaded.group, choice, asked, AssignmentReason.BOOKED, booking_id=uuid4())
+        ledger.assign_hosts(work, loaded.group, choice, asked, AssignmentReason.BOOKED, booking_id=uuid4())
         with pytest.raises(RuntimeError, match="staged already"):
-            ledger.assign(work, loaded.group, choice, asked, AssignmentReason.BOOKED, booking_id=uuid4())
+            ledger.assign_hosts(work, loaded.group, choice, asked, AssignmentReason.BOOKED, booking_id=uuid4())
         await work.apply()
 
 
@@ -192,10 +192,10 @@ async def test_a_changed_ledger_is_found_out(runtime: Runtime, founded: FoundedT
         async with runtime.transaction(OPERATOR) as trying:
             arguments = [founded.hosts[0].id] if "$1" in change else []
             await trying.db.execute(change, *arguments)
-            messages = [each.message for each in (await replay(trying, founded.team.id)).differences]
+            messages = [each.message for each in (await replay_choices(trying, founded.team.id)).differences]
             assert any(message in each for each in messages), (change, messages)
             trying.rolls_back = True
-    assert (await replay(work, founded.team.id)).differences == ()
+    assert (await replay_choices(work, founded.team.id)).differences == ()
 
 
 async def served_of(work: Work, event_type_id: UUID) -> list[int]:
@@ -214,7 +214,7 @@ async def test_totals_count_the_bookings_of_a_sliding_window(
         await book(runtime, event_type.id)
     assert await served_of(runtime.work(OPERATOR), event_type.id) == [2, 2]
     async with runtime.transaction(OPERATOR) as work:
-        await ledger.reverse(work, cancelled, CreditReason.CANCELLED)
+        await ledger.reverse_credits(work, cancelled, CreditReason.CANCELLED)
     assert await served_of(runtime.work(OPERATOR), event_type.id) == [1, 2]
     clock.now += timedelta(days=5)
     assert await served_of(runtime.work(OPERATOR), event_type.id) == [1, 1]
@@ -226,13 +226,13 @@ async def test_a_newcomer_is_not_flooded_with_bookings(runtime: Runtime, clock: 
     founded = await found_team(runtime, hosts=3)
     newcomer = founded.hosts[2]
     async with runtime.transaction(OPERATOR) as work:
-        await teams.remove_member(work, founded.team, newcomer.id)
+        await teams.remove_team_member(work, founded.team, newcomer.id)
     event_type = await add_event_type(runtime, founded, EVERYBODY, rules=TOTAL)
     for _ in range(10):
         clock.now += timedelta(minutes=1)
         await book(runtime, event_type.id)
     async with runtime.transaction(OPERATOR) as work:
-        await teams.add_member(work, founded.team, newcomer.id)
+        await teams.add_team_member(work, founded.team, newcomer.id)
     assert await served_of(runtime.work(OPERATOR), event_type.id) == [5, 5, 5]
     chosen: list[UUID] = []
     for _ in range(6):

@@ -28,7 +28,7 @@ from openslot.domains.teams.models import (
     Replacement,
     TeamRules,
 )
-from openslot.domains.teams.replay import replay
+from openslot.domains.teams.replay import replay_choices
 from openslot.domains.teams.store import lock_event_type
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.config import Settings
@@ -111,7 +111,7 @@ class Ledger(RuleBasedStateMachine):
             (self.holds if held else self.booked).append(made)
 
     async def _book(self, work: Work, event_type_id: UUID, away: set[UUID], *, held: bool) -> Booked | None:
-        await ledger.settle(work, event_type_id)
+        await ledger.settle_credits(work, event_type_id)
         hosts: dict[UUID, list[UUID]] = {}
         claim = await self._claim(work) if held else None
         booking_id = None if held else uuid4()
@@ -127,7 +127,7 @@ class Ledger(RuleBasedStateMachine):
                 pick=loaded.group.pick, balance=rules.balance, max_lead=rules.max_lead, candidates=candidates
             )
             reason = AssignmentReason.HELD if held else AssignmentReason.BOOKED
-            ledger.assign(work, loaded.group, choice, asked, reason, booking_id=booking_id, hold_id=claim)
+            ledger.assign_hosts(work, loaded.group, choice, asked, reason, booking_id=booking_id, hold_id=claim)
             hosts[loaded.group.id] = list(choice.chosen)
         await work.apply()
         return Booked(booking_id or uuid4(), hosts, claim=claim)
@@ -166,7 +166,7 @@ class Ledger(RuleBasedStateMachine):
         if answer in ENDS:
             self.booked.remove(request)
             for _ in range(2):
-                self.do(ledger.reverse, request.id, ENDS[answer])
+                self.do(ledger.reverse_credits, request.id, ENDS[answer])
 
     @rule(event_type=integers(0, 1), away=absent, weeks=integers(2, 5))
     def book_weeks(self, event_type: int, away: set[int], weeks: int) -> None:
@@ -175,7 +175,7 @@ class Ledger(RuleBasedStateMachine):
 
     async def _book_weeks(self, work: Work, event_type_id: UUID, away: set[UUID], weeks: int) -> list[Booked]:
         """Choose once, and let the same hosts have every booking of a series."""
-        await ledger.settle(work, event_type_id)
+        await ledger.settle_credits(work, event_type_id)
         made = [Booked(uuid4(), {}) for _ in range(weeks)]
         counted = []
         for loaded in await ledger.load_groups(work, event_type_id):
@@ -195,7 +195,7 @@ class Ledger(RuleBasedStateMachine):
         for booking, choices in zip(made, zip(*counted, strict=True), strict=True):
             for group, asked, choice in choices:
                 reason = AssignmentReason.SERIES if asked.kept else AssignmentReason.BOOKED
-                ledger.assign(work, group, choice, asked, reason, booking_id=booking.id)
+                ledger.assign_hosts(work, group, choice, asked, reason, booking_id=booking.id)
                 booking.hosts[group.id] = list(choice.chosen)
             await work.apply()
         return made
@@ -238,12 +238,12 @@ class Ledger(RuleBasedStateMachine):
             session.claim,
             work.now + timedelta(minutes=10),
         )
-        await ledger.hold_again(work, session.id)
+        await ledger.hold_session_again(work, session.id)
 
     async def _keep_hold(self, work: Work, hold: Booked) -> None:
         await work.db.execute("update claims set expires_at = null, kind = 'booking' where id = $1", hold.claim)
         assert hold.claim is not None
-        ledger.keep_hold(work, hold.claim, hold.id)
+        ledger.keep_counted_hold(work, hold.claim, hold.id)
         await work.apply()
 
     @rule(place=which, reason=sampled_from([CreditReason.CANCELLED, CreditReason.RESCHEDULED]))
@@ -252,16 +252,16 @@ class Ledger(RuleBasedStateMachine):
         if met:
             booking = met[place % len(met)]
             self.booked.remove(booking)
-            self.do(ledger.reverse, booking.id, reason)
+            self.do(ledger.reverse_credits, booking.id, reason)
 
     @rule(place=which, came=booleans())
     def miss(self, place: int, came: bool) -> None:
         met = [each for each in self.booked if not each.is_asked]
         if met:
             booking = met[place % len(met)]
-            self.do(ledger.reverse, booking.id, CreditReason.NO_SHOW)
+            self.do(ledger.reverse_credits, booking.id, CreditReason.NO_SHOW)
             if came:
-                self.do(ledger.restore, booking.id)
+                self.do(ledger.restore_credits, booking.id)
             else:
                 self.booked.remove(booking)
 
@@ -296,7 +296,7 @@ class Ledger(RuleBasedStateMachine):
                 )
                 hosts = dict(zip(users, choice.chosen, strict=True))
                 replaced.append(Replacement(group_id=group_id, hosts=hosts, asked=asked))
-        await ledger.move(work, booking.id, *replaced, reason=AssignmentReason.REASSIGNED)
+        await ledger.move_assignment(work, booking.id, *replaced, reason=AssignmentReason.REASSIGNED)
         return {each.group_id: dict(each.hosts) for each in replaced}
 
     @rule(host=who)
@@ -304,10 +304,10 @@ class Ledger(RuleBasedStateMachine):
         user = self.users[host]
         if host not in self.in_team:
             self.in_team.add(host)
-            self.do(teams.add_member, self.founded.team, user.id)
+            self.do(teams.add_team_member, self.founded.team, user.id)
         elif len(self.in_team) > 1:
             self.in_team.remove(host)
-            self.do(teams.remove_member, self.founded.team, user.id)
+            self.do(teams.remove_team_member, self.founded.team, user.id)
 
     @rule(host=who, disabled=booleans())
     def disable_or_enable(self, host: int, disabled: bool) -> None:
@@ -328,8 +328,8 @@ class Ledger(RuleBasedStateMachine):
             self.do(self._change_weight, self.users[host], weight, priority)
 
     async def _change_weight(self, work: Work, user: User, weight: int, priority: int) -> None:
-        member = await teams.get_member(work, self.founded.team, user.id)
-        await teams.change_member(work, replace(member, weight=weight, priority=priority))
+        member = await teams.get_team_member(work, self.founded.team, user.id)
+        await teams.change_team_member(work, replace(member, weight=weight, priority=priority))
 
     @rule(days=sampled_from([0, 1]))
     def wait(self, days: int) -> None:
@@ -339,7 +339,7 @@ class Ledger(RuleBasedStateMachine):
     def adds_up(self) -> None:
         if not getattr(self, "event_types", None):
             return
-        replayed = self.run(replay(self.runtime.work(OPERATOR), self.founded.team.id))
+        replayed = self.run(replay_choices(self.runtime.work(OPERATOR), self.founded.team.id))
         assert replayed.differences == ()
         self.run(self._check_served())
 

@@ -29,7 +29,7 @@ async def add(runtime: Runtime, founded: FoundedTeam, name: str, **more: str) ->
 
 
 async def list_members(runtime: Runtime, founded: FoundedTeam) -> set[UUID]:
-    return {each.member.user_id for each in await teams.list_members(runtime.work(OPERATOR), founded.team)}
+    return {each.member.user_id for each in await teams.list_team_members(runtime.work(OPERATOR), founded.team)}
 
 
 async def test_the_slug_comes_from_the_name_and_is_free(runtime: Runtime, founded: FoundedTeam) -> None:
@@ -92,7 +92,7 @@ async def test_a_renamed_team_keeps_its_slug_and_has_a_new_version(runtime: Runt
 async def test_only_members_of_the_organization_join(runtime: Runtime, founded: FoundedTeam, user: User) -> None:
     with pytest.raises(Invalid) as refused:
         async with runtime.transaction(OPERATOR) as work:
-            await teams.add_member(work, founded.team, user.id)
+            await teams.add_team_member(work, founded.team, user.id)
 
     assert refused.value.details == {"email": "is not a member of the organization"}
 
@@ -112,11 +112,11 @@ async def test_only_members_of_the_organization_join(runtime: Runtime, founded: 
 async def test_weight_priority_and_attributes_have_bounds(
     runtime: Runtime, founded: FoundedTeam, given: dict[str, object], field: str
 ) -> None:
-    member = await teams.get_member(runtime.work(OPERATOR), founded.team, founded.hosts[1].id)
+    member = await teams.get_team_member(runtime.work(OPERATOR), founded.team, founded.hosts[1].id)
 
     with pytest.raises(Invalid) as refused:
         async with runtime.transaction(OPERATOR) as work:
-            await teams.change_member(work, replace(member, **given))
+            await teams.change_team_member(work, replace(member, **given))
 
     assert list(refused.value.faults) == [field]
 
@@ -125,13 +125,13 @@ async def test_who_is_in_a_team_is_not_added_twice_and_can_be_removed(runtime: R
     _, second, third = founded.hosts
     with pytest.raises(errors.TeamMemberAlreadyExists):
         async with runtime.transaction(OPERATOR) as work:
-            await teams.add_member(work, founded.team, second.id)
+            await teams.add_team_member(work, founded.team, second.id)
     async with runtime.transaction(OPERATOR) as work:
-        await teams.remove_member(work, founded.team, second.id)
-        await teams.add_members(work, founded.team, [third.id])
+        await teams.remove_team_member(work, founded.team, second.id)
+        await teams.add_team_members(work, founded.team, [third.id])
     with pytest.raises(errors.TeamMemberNotFound):
         async with runtime.transaction(OPERATOR) as work:
-            await teams.remove_member(work, founded.team, second.id)
+            await teams.remove_team_member(work, founded.team, second.id)
 
     assert await list_members(runtime, founded) == {founded.hosts[0].id, third.id}
 
@@ -148,12 +148,12 @@ async def test_the_attributes_of_the_provider_lie_under_those_of_the_team(
     async with runtime.transaction(OPERATOR) as work:
         member = await members.get_member_by_user(work, founded.organization, user)
         await members.describe_member(work, member, profile=profile, said_active=True)
-        place = await teams.get_member(work, founded.team, user.id)
-        await teams.change_member(work, replace(place, attributes={"title": "Expert", "language": "de"}))
+        place = await teams.get_team_member(work, founded.team, user.id)
+        await teams.change_team_member(work, replace(place, attributes={"title": "Expert", "language": "de"}))
 
     (found,) = [
         each
-        for each in await teams.list_members(runtime.work(OPERATOR), founded.team)
+        for each in await teams.list_team_members(runtime.work(OPERATOR), founded.team)
         if each.member.user_id == user.id
     ]
     assert found.attributes == {"title": "Expert", "locale": "de-DE", "department": "Field", "language": "de"}
@@ -163,14 +163,14 @@ async def test_the_attributes_of_the_provider_lie_under_those_of_the_team(
 
 async def decide(runtime: Runtime, founded: FoundedTeam, user: User) -> teams.TeamManagement:
     async with runtime.transaction(OPERATOR) as work:
-        return await teams.begin_management(work, founded.organization.id, founded.team.id, user.id)
+        return await teams.begin_team_management(work, founded.organization.id, founded.team.id, user.id)
 
 
 async def test_administrators_and_managers_decide(runtime: Runtime, founded: FoundedTeam, user: User) -> None:
     owner, second, third = founded.hosts
     async with runtime.transaction(OPERATOR) as work:
-        place = await teams.get_member(work, founded.team, second.id)
-        await teams.change_member(work, replace(place, is_manager=True))
+        place = await teams.get_team_member(work, founded.team, second.id)
+        await teams.change_team_member(work, replace(place, is_manager=True))
 
     assert (await decide(runtime, founded, owner)).is_administrator
     assert not (await decide(runtime, founded, second)).is_administrator
@@ -182,10 +182,10 @@ async def test_administrators_and_managers_decide(runtime: Runtime, founded: Fou
 async def test_a_manager_who_is_suspended_decides_nothing(runtime: Runtime, founded: FoundedTeam) -> None:
     second = founded.hosts[1]
     async with runtime.transaction(OPERATOR) as work:
-        place = await teams.get_member(work, founded.team, second.id)
-        await teams.change_member(work, replace(place, is_manager=True))
+        place = await teams.get_team_member(work, founded.team, second.id)
+        await teams.change_team_member(work, replace(place, is_manager=True))
         member = await members.get_member_by_user(work, founded.organization, second)
-        await members.set_active(work, member, active=False)
+        await members.set_member_active(work, member, active=False)
 
     with pytest.raises(errors.TeamNotFound):
         await decide(runtime, founded, second)

@@ -43,12 +43,12 @@ async def request_offered(runtime: Runtime, day: EventType, entry_id: UUID) -> B
 
 async def decline_request(runtime: Runtime, booking: Booking) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await requests.decline(work, BookingRef(booking.id, None))
+        await requests.decline_booking_request(work, BookingRef(booking.id, None))
 
 
 async def withdraw_request(runtime: Runtime, booking: Booking) -> None:
     async with runtime.transaction(PUBLIC) as work:
-        await requests.withdraw(work, booking.id)
+        await requests.withdraw_booking_request(work, booking.id)
 
 
 async def read_states(runtime: Runtime) -> list[str]:
@@ -68,7 +68,7 @@ async def test_who_is_not_confirmed_waits_again_for_another_time(
     await end(runtime, asked)
     assert await read_states(runtime) == ["waiting", "waiting"]
     async with runtime.transaction(PUBLIC) as work:
-        await wait_list.decline(work, mo)
+        await wait_list.decline_offer(work, mo)
     await hand_out(runtime)
     assert await tell_offered(runtime) == [("li", "accepted"), ("mo", "declined")]
     assert await list_starts(runtime, day) == [NINE]
@@ -94,7 +94,7 @@ async def test_who_was_confirmed_and_cancels_does_not_wait_again(runtime: Runtim
     await cancel_day(runtime, booking)
     asked = await request_offered(runtime, day, li)
     async with runtime.transaction(OPERATOR) as work:
-        confirmed = await requests.confirm(work, BookingRef(asked.id, None))
+        confirmed = await requests.confirm_booking_request(work, BookingRef(asked.id, None))
     await cancel_day(runtime, confirmed)
     await hand_out(runtime)
     assert await read_states(runtime) == ["booked"]
@@ -111,7 +111,7 @@ async def test_who_moves_an_offered_seat_to_another_day_is_booked_and_gives_it_t
     async with runtime.transaction(OPERATOR) as work:
         moved = await bookings.reschedule_booking(work, BookingRef(made.id, None), NINE + timedelta(days=1))
     assert moved.claim_id != made.claim_id
-    assert (await wait_list.get_entry(runtime.work(PUBLIC), li)).booking_id == made.id
+    assert (await wait_list.get_wait_list_entry(runtime.work(PUBLIC), li)).booking_id == made.id
     assert await read_states(runtime) == ["booked", "waiting"]
     assert await tell_offered(runtime) == [("li", "accepted"), ("mo", "offered")]
     assert await find_wait_list_faults(runtime) == {}

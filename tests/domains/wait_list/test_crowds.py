@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from openslot.domains.availability import operations as availability
+from openslot.domains.availability.operations import list_open_slots
 from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.models import Booking, BookingRef
 from openslot.domains.event_types.models import EventType
@@ -40,13 +40,12 @@ from wait_list_entries, generate_series(0, $3 - 1) n where id = $1"""
 def read_days(monkeypatch: pytest.MonkeyPatch) -> list[date]:
     """The days of calendars that are read for those who wait."""
     found: list[date] = []
-    list_open = availability.list_open
 
     async def note(*arguments: Any, **named: Any) -> Any:
         found.append(named["first"])
-        return await list_open(*arguments, **named)
+        return await list_open_slots(*arguments, **named)
 
-    monkeypatch.setattr(availability, "list_open", note)
+    monkeypatch.setattr(offers, "list_open_slots", note)
     return found
 
 

@@ -44,7 +44,7 @@ DEEDS = ("nothing", "decline", "leave", "no worker")
 
 async def move_in(runtime: Runtime, **changes: Any) -> tuple[User, EventType]:
     async with runtime.transaction(OPERATOR) as work:
-        host = await people.welcome(work, UserWanted(email=f"{new_id()}@life.example", name="Life"))
+        host = await people.welcome_user(work, UserWanted(email=f"{new_id()}@life.example", name="Life"))
     return host, await offer_day(runtime, host, **changes)
 
 
@@ -65,9 +65,9 @@ async def test_freed_time_is_open_again_after_people_times_minutes(
         assert await find_wait_list_faults(runtime) == {}
         async with runtime.transaction(PUBLIC) as work:
             if deed == "decline":
-                await wait_list.decline(work, entry)
+                await wait_list.decline_offer(work, entry)
             elif deed == "leave":
-                await wait_list.leave(work, entry)
+                await wait_list.leave_wait_list(work, entry)
         if deed == "nothing":
             until = await runtime.pool.fetchval("select max(expires_at) from wait_list_offers where state = 'offered'")
             clock.now = until or clock.now
@@ -104,18 +104,18 @@ class Life(Struct, kw_only=True):
 
     async def confirm(self) -> None:
         async with self.runtime.transaction(PUBLIC) as work:
-            await wait_list.confirm(work, self._entry())
+            await wait_list.confirm_entry(work, self._entry())
 
     async def accept(self) -> None:
         self.booked.append(await take_offer(self.runtime, self._entry()))
 
     async def decline(self) -> None:
         async with self.runtime.transaction(PUBLIC) as work:
-            await wait_list.decline(work, self._entry())
+            await wait_list.decline_offer(work, self._entry())
 
     async def leave(self) -> None:
         async with self.runtime.transaction(PUBLIC) as work:
-            await wait_list.leave(work, self._entry())
+            await wait_list.leave_wait_list(work, self._entry())
 
     async def let_time_pass(self) -> None:
         self.clock.pass_time(minutes=self.chance.choice([1, 10, 60, 119]))

@@ -183,7 +183,7 @@ async def test_declined_time_goes_to_the_next_and_then_to_everybody(runtime: Run
     await cancel_day(runtime, booking)
     for entry in (li, mo):
         async with runtime.transaction(PUBLIC) as work:
-            await wait_list.decline(work, entry)
+            await wait_list.decline_offer(work, entry)
     assert await tell_offered(runtime) == [("li", "declined"), ("mo", "declined")]
     assert await list_starts(runtime, day) == [NINE]
     await hand_out(runtime)
@@ -257,7 +257,7 @@ async def test_only_confirmed_addresses_are_offered_a_time(
     clock.pass_time(hours=24)
     async with runtime.transaction(PUBLIC) as work:
         with pytest.raises(errors.EntryNotFound):
-            await wait_list.confirm(work, li)
+            await wait_list.confirm_entry(work, li)
     await run_job(runtime, WAIT_LIST_JOBS[1])
     assert await runtime.pool.fetchval("select count(*) from wait_list_entries where id = $1", li) == 0
 
@@ -267,7 +267,7 @@ async def test_who_joins_first_comes_first_even_if_they_confirm_later(runtime: R
     li, mo = [await ask_to_wait(runtime, day, email) for email in (LI, MO)]
     for entry in (mo, li):
         async with runtime.transaction(PUBLIC) as work:
-            await wait_list.confirm(work, entry)
+            await wait_list.confirm_entry(work, entry)
     await cancel_day(runtime, booking)
     assert await tell_offered(runtime) == [("li", "offered")]
 
@@ -284,7 +284,7 @@ async def test_one_live_offer_per_person(runtime: Runtime, user: User, day: Even
     assert await list_starts(runtime, other, wednesday.date()) == [wednesday]
 
     async with runtime.transaction(PUBLIC) as work:
-        await wait_list.decline(work, li)
+        await wait_list.decline_offer(work, li)
     assert sorted(await tell_offered(runtime)) == [("LI", "offered"), ("li", "declined"), ("mo", "offered")]
     assert await find_wait_list_faults(runtime) == {}
 
@@ -320,7 +320,7 @@ async def test_seats_are_offered_one_by_one(runtime: Runtime, user: User) -> Non
     made = await take_offer(runtime, li)
     assert made.seat_id is not None
     async with runtime.transaction(PUBLIC) as work:
-        await wait_list.decline(work, mo)
+        await wait_list.decline_offer(work, mo)
     assert await tell_offered(runtime) == [("li", "accepted"), ("mo", "declined"), ("na", "offered")]
     assert await find_disorder(runtime.pool) == {}
     assert await find_wait_list_faults(runtime) == {}
@@ -344,7 +344,7 @@ async def test_nobody_joins_through_a_link_for_a_number_of_bookings(
 ) -> None:
     await book_day(runtime, day)
     async with runtime.transaction(OPERATOR) as work:
-        _, made = await links.create_link(work, user, day.id)
+        _, made = await links.create_booking_link(work, user, day.id)
     with pytest.raises(errors.WaitListOff):
         await ask_to_wait(runtime, day, LI, token=made.token)
     asked = {"eventTypeId": str(day.id), "date": str(TUESDAY), "name": "Li", "email": LI, "timezone": "UTC"}
@@ -373,7 +373,7 @@ async def test_limits_of_a_day_and_of_an_address(
         await ask_to_wait(runtime, day, "late@x.example")
     with pytest.raises(errors.WaitListFull):
         async with runtime.transaction(PUBLIC) as work:
-            await wait_list.confirm(work, invented[0])
+            await wait_list.confirm_entry(work, invented[0])
     assert await runtime.pool.fetchval("select count(*) from wait_list_entries where state = 'waiting'") == 2
 
 
@@ -391,7 +391,7 @@ async def test_of_those_who_do_not_confirm_the_first_are_forgotten(
         await ask_to_wait(runtime, day, f"{number}@x.example")
     with pytest.raises(errors.EntryNotFound):
         async with runtime.transaction(PUBLIC) as work:
-            await wait_list.confirm(work, first)
+            await wait_list.confirm_entry(work, first)
     rows = await runtime.pool.fetch("select email from wait_list_entries order by asked_at, id")
     assert [row["email"] for row in rows] == [NA, LI, "1@x.example", "2@x.example", "3@x.example"]
 
@@ -414,10 +414,10 @@ async def test_who_leaves_is_forgotten_and_their_offer_goes_on(runtime: Runtime,
     li, mo = await wait_for(runtime, day, LI, MO)
     await cancel_day(runtime, booking)
     async with runtime.transaction(PUBLIC) as work:
-        await wait_list.leave(work, li)
+        await wait_list.leave_wait_list(work, li)
     assert await tell_offered(runtime) == [("mo", "offered")]
     async with runtime.transaction(OPERATOR) as work:
-        await wait_list.remove(work, user, day.id, mo)
+        await wait_list.remove_wait_list_entry(work, user, day.id, mo)
     assert await runtime.pool.fetchval("select count(*) from wait_list_entries") == 0
     assert await list_starts(runtime, day) == [NINE]
     assert await find_disorder(runtime.pool) == {}
@@ -430,11 +430,11 @@ async def test_switched_off_list_ends_its_offers_and_keeps_who_waits(
     await wait_for(runtime, day, LI)
     await cancel_day(runtime, booking)
     async with runtime.transaction(OPERATOR) as work:
-        await wait_list.set_up(work, user, day.id, minutes=None)
+        await wait_list.set_up_wait_list(work, user, day.id, minutes=None)
     assert await tell_offered(runtime) == [("li", "withdrawn")]
     assert await list_starts(runtime, day) == [NINE]
     async with runtime.transaction(OPERATOR) as work:
-        _, listed, total = await wait_list.list_entries(work, user, day.id, page=1, limit=20)
+        _, listed, total = await wait_list.list_wait_list(work, user, day.id, page=1, limit=20)
     assert ([each.entry.email for each in listed], total) == ([LI], 1)
 
 
@@ -457,7 +457,7 @@ async def test_archived_event_type_and_closed_time_end_offers(runtime: Runtime, 
     await cancel_day(runtime, booking)
     async with runtime.transaction(OPERATOR) as work:
         current = await event_types.get_event_type(work, user, other.id)
-        await event_types.set_active(work, current, active=False)
+        await event_types.set_event_type_active(work, current, active=False)
     await hand_out(runtime)
     assert (await tell_offered(runtime))[-1] == ("na", "withdrawn")
     assert not await runtime.pool.fetchval("select count(*) from claims where kind = 'offer' and active")
@@ -496,9 +496,9 @@ async def test_offered_time_can_not_be_dropped_or_booked_as_a_hold_of_others(run
     offered = await runtime.pool.fetchval("select claim_id from wait_list_offers")
     async with runtime.transaction(PUBLIC) as work:
         with pytest.raises(HoldNotFound):
-            await claims.drop_hold(work, offered)
+            await claims.drop_slot_hold(work, offered)
         with pytest.raises(SlotUnavailable):
-            await claims.hold(work, ById(day.id), NINE, holder="10.0.0.1")
+            await claims.hold_slot(work, ById(day.id), NINE, holder="10.0.0.1")
 
 
 async def test_entries_go_thirty_days_after_their_day(runtime: Runtime, day: EventType, clock: MovingClock) -> None:

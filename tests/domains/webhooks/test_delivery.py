@@ -51,7 +51,7 @@ async def test_an_event_leaves_an_effect_only_if_an_endpoint_of_its_owner_wants_
     runtime: Runtime, user: User, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        other = await people.welcome(work, UserWanted(email="li@okafor.example", name="Li Okafor", plan=Plan.PRO))
+        other = await people.welcome_user(work, UserWanted(email="li@okafor.example", name="Li Okafor", plan=Plan.PRO))
 
     async def count_after(owner: User = user) -> int:
         await happen(owner)
@@ -78,7 +78,7 @@ async def test_both_secrets_sign_for_a_day_after_a_rotation(
     clock.now = datetime.now(UTC)
     endpoint, old = await add(receiver.url)
     async with runtime.transaction(OPERATOR) as work:
-        rotated, new = await webhooks.rotate_secret(work, EndpointRef(endpoint.id, endpoint.owner_id))
+        rotated, new = await webhooks.rotate_endpoint_secret(work, EndpointRef(endpoint.id, endpoint.owner_id))
     assert rotated.previous_until == clock.now + timedelta(hours=24)
 
     await happen()

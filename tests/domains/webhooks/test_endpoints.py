@@ -47,7 +47,7 @@ ALWAYS = Span()
 async def stranger(runtime: Runtime) -> User:
     """Another host."""
     async with runtime.transaction(OPERATOR) as work:
-        return await people.welcome(work, UserWanted(email="bo@other.example", name="Bo Other", username="bo"))
+        return await people.welcome_user(work, UserWanted(email="bo@other.example", name="Bo Other", username="bo"))
 
 
 async def every_row(runtime: Runtime) -> str:
@@ -87,7 +87,7 @@ async def test_a_secret_is_shown_once_and_never_stored_in_the_clear(
 ) -> None:
     endpoint, first = await add(receiver.url)
     async with runtime.transaction(OPERATOR) as work:
-        _, second = await webhooks.rotate_secret(work, EndpointRef(endpoint.id))
+        _, second = await webhooks.rotate_endpoint_secret(work, EndpointRef(endpoint.id))
     await happen()
     await work_off(runtime, clock)
 
@@ -105,7 +105,7 @@ async def test_a_replaced_secret_is_forgotten_when_its_day_is_over(
 ) -> None:
     endpoint, _ = await add(HOOK)
     async with runtime.transaction(OPERATOR) as work:
-        await webhooks.rotate_secret(work, EndpointRef(endpoint.id))
+        await webhooks.rotate_endpoint_secret(work, EndpointRef(endpoint.id))
     for hours, kept in ((23, True), (2, False)):
         clock.pass_time(hours=hours)
         async with runtime.transaction(OPERATOR) as work:
@@ -143,11 +143,11 @@ async def test_anothers_endpoint_is_not_found_by_any_verb(runtime: Runtime, stra
         lambda work: webhooks.change_endpoint(work, theirs, EndpointChanges(url=HOOK)),
         lambda work: webhooks.pause_endpoint(work, theirs),
         lambda work: webhooks.resume_endpoint(work, theirs),
-        lambda work: webhooks.rotate_secret(work, theirs),
+        lambda work: webhooks.rotate_endpoint_secret(work, theirs),
         lambda work: webhooks.delete_endpoint(work, theirs),
-        lambda work: webhooks.send_test(work, theirs),
+        lambda work: webhooks.send_test_event(work, theirs),
         lambda work: webhooks.list_attempts(work, theirs),
-        lambda work: webhooks.replay(work, theirs, ALWAYS, Replay.ALL),
+        lambda work: webhooks.replay_events(work, theirs, ALWAYS, Replay.ALL),
     )
     for verb in verbs:
         with pytest.raises(WebhookNotFound):
@@ -174,7 +174,7 @@ async def test_a_test_arrives_at_one_endpoint_in_whatever_state_and_nowhere_else
     await add(f"{receiver.url}/other")
     async with runtime.transaction(OPERATOR) as work:
         await webhooks.pause_endpoint(work, EndpointRef(endpoint.id, user.id))
-        await webhooks.send_test(work, EndpointRef(endpoint.id, user.id))
+        await webhooks.send_test_event(work, EndpointRef(endpoint.id, user.id))
     await work_off(runtime, clock)
 
     (got,) = receiver.got
@@ -201,14 +201,14 @@ async def test_what_was_missed_is_replayed_once_under_its_own_id_and_in_order(
     await work_until_settled(runtime, clock)
     with pytest.raises(WebhookNotActive):
         async with runtime.transaction(OPERATOR) as work:
-            await webhooks.replay(work, ref, ALWAYS, Replay.MISSED)
+            await webhooks.replay_events(work, ref, ALWAYS, Replay.MISSED)
     async with runtime.transaction(OPERATOR) as work:
         await webhooks.resume_endpoint(work, ref)
-        assert await webhooks.replay(work, ref, Span(clock.now - timedelta(minutes=1), None), Replay.MISSED) == 3
+        assert await webhooks.replay_events(work, ref, Span(clock.now - timedelta(minutes=1), None), Replay.MISSED) == 3
         assert (
-            await webhooks.replay(work, ref, ALWAYS, Replay.MISSED) == 1
+            await webhooks.replay_events(work, ref, ALWAYS, Replay.MISSED) == 1
         )  # the one from before the endpoint was there
-        assert await webhooks.replay(work, ref, ALWAYS, Replay.MISSED) == 0
+        assert await webhooks.replay_events(work, ref, ALWAYS, Replay.MISSED) == 0
     await work_until_settled(runtime, clock)
 
     told = [got.json["data"]["id"] for got in receiver.got]
@@ -227,7 +227,7 @@ async def test_all_of_a_range_is_sent_again_with_the_same_bytes(
     clock.pass_time(days=31)
     async with runtime.transaction(OPERATOR) as work:
         assert await tidy_webhooks(work) == "3 tries, 3 bodies removed"
-        assert await webhooks.replay(work, EndpointRef(endpoint.id, user.id), ALWAYS, Replay.ALL) == 3
+        assert await webhooks.replay_events(work, EndpointRef(endpoint.id, user.id), ALWAYS, Replay.ALL) == 3
     await work_until_settled(runtime, clock)
 
     first, again = receiver.got[:3], receiver.got[3:]

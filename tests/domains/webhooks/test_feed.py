@@ -170,7 +170,7 @@ async def test_anothers_events_are_neither_shown_nor_a_place_to_go_on_from(
     runtime: Runtime, client: httpx2.AsyncClient, bearer: dict[str, str], happen: Happen
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        stranger = await people.welcome(work, UserWanted(email="bo@other.example", name="Bo", username="bo"))
+        stranger = await people.welcome_user(work, UserWanted(email="bo@other.example", name="Bo", username="bo"))
     await happen(stranger)
     theirs = await runtime.pool.fetchval("select id from events where type = 'contact.created'")
 

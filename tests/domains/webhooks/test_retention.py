@@ -133,7 +133,7 @@ async def test_an_event_is_kept_while_a_delivery_of_it_is_in_the_log(
     await work_off(runtime, clock)
     clock.pass_time(days=89)
     async with runtime.transaction(OPERATOR) as work:
-        assert await webhooks.replay(work, EndpointRef(endpoint.id), Span(None, None), Replay.ALL) == 1
+        assert await webhooks.replay_events(work, EndpointRef(endpoint.id), Span(None, None), Replay.ALL) == 1
     await work_off(runtime, clock)
     assert len(receiver.got) == 2
 
@@ -156,7 +156,7 @@ async def test_who_adds_something_to_an_old_event_at_this_moment_keeps_it(
     await runtime.pool.execute("delete from webhook_deliveries")
     clock.pass_time(days=1000)
     async with runtime.transaction(OPERATOR) as work:
-        await webhooks.replay(work, EndpointRef(endpoint.id), Span(None, None), Replay.ALL)
+        await webhooks.replay_events(work, EndpointRef(endpoint.id), Span(None, None), Replay.ALL)
         async with asyncio.timeout(60):
             assert await run_job(runtime, TIDY_EVENTS) == "1 events removed", "the account's own, without waiting"
     await run_job(runtime, TIDY_EVENTS)
@@ -177,7 +177,7 @@ async def test_what_was_added_to_an_event_since_it_was_looked_at_keeps_it(
     old = await find_old_events(runtime.pool, uses=uses, before=clock.now, behind=0, limit=10)
     assert (len(old.ids), old.next) == (2, None)
     async with runtime.transaction(OPERATOR) as work:
-        await webhooks.replay(work, EndpointRef(endpoint.id), Span(None, None), Replay.ALL)
+        await webhooks.replay_events(work, EndpointRef(endpoint.id), Span(None, None), Replay.ALL)
 
     async with runtime.transaction(OPERATOR) as work:
         assert await delete_events(work.db, old.ids, uses=uses) == 1
@@ -224,13 +224,13 @@ async def test_a_bookings_history_outlives_its_events_and_goes_with_the_booking(
 ) -> None:
     booking_id = await live_through(runtime, user, clock.now + timedelta(days=1, hours=3))
     await runtime.pool.execute("update effects set state = 'done'")
-    before = await bookings.list_history(runtime.work(OPERATOR), BookingRef(booking_id, user.id))
+    before = await bookings.list_booking_history(runtime.work(OPERATOR), BookingRef(booking_id, user.id))
     assert [past.type for past in before] == ["booking.created", "booking.rescheduled", "booking.cancelled"]
 
     clock.pass_time(days=100)
     await run_job(runtime, TIDY_EVENTS)
     assert await public_events(runtime) == []
-    assert await bookings.list_history(runtime.work(OPERATOR), BookingRef(booking_id, user.id)) == before
+    assert await bookings.list_booking_history(runtime.work(OPERATOR), BookingRef(booking_id, user.id)) == before
 
     await runtime.pool.execute("delete from bookings")
     assert await count(runtime, "booking_history") == 0
@@ -351,7 +351,7 @@ async def test_one_tenants_old_events_cut_no_other_feed(
     runtime: Runtime, clock: MovingClock, happen: Happen, reader: Reader
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        stranger = await people.welcome(work, UserWanted(email="bo@other.example", name="Bo", username="bo"))
+        stranger = await people.welcome_user(work, UserWanted(email="bo@other.example", name="Bo", username="bo"))
     for _ in range(3):
         await happen(stranger)
     clock.pass_time(days=89)

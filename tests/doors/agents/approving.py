@@ -75,7 +75,7 @@ async def send(
     required = None
     async with runtime.transaction(SYSTEM) as work:
         try:
-            verdict = await approvals.require(
+            verdict = await approvals.require_approval(
                 work, call, what, arguments=arguments, approval_id=approval_id, decision=decision, showing=()
             )
         except ApprovalRequired as refusal:
@@ -123,5 +123,5 @@ async def _run(work: Work, call: ToolCall, what: Any, verdict: Verdict, argument
             result: object = await what.run(work, run_as, convert(arguments, MarkWanted))
     except Refusal as refusal:
         result, is_error = {"error": refusal.message}, True
-    await approvals.keep_result(work, verdict, approvals.name_approval(verdict, result), is_error=is_error)
+    await approvals.keep_approved_result(work, verdict, approvals.name_approval(verdict, result), is_error=is_error)
     return verdict

@@ -51,7 +51,8 @@ async def refusal(runtime: Runtime, call: ToolCall, category: str, **changes: ob
 
 async def log(runtime: Runtime) -> list[dict[str, Any]]:
     return [
-        msgspec.structs.asdict(each) for each in await emails.list_emails(runtime.work(SYSTEM), agent=None, limit=99)
+        msgspec.structs.asdict(each)
+        for each in await emails.list_agent_emails(runtime.work(SYSTEM), agent=None, limit=99)
     ]
 
 

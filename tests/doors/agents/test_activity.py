@@ -28,7 +28,7 @@ GOOD = {"ok", "approved", "pending_approval"}
 
 async def keep(runtime: Runtime, *known: dict[str, Any]) -> None:
     async with runtime.transaction(SYSTEM) as work:
-        await audit.keep_with(work, *(record(**each) for each in known))
+        await audit.keep_records_with(work, *(record(**each) for each in known))
 
 
 async def list_all(runtime: Runtime, agent: str | None = None) -> Mapping[str, AgentActivity]:

@@ -19,7 +19,7 @@ SIGNER = Signer(("k" * 40,))
 async def keep(runtime: Runtime, count: int) -> None:
     """Keep so many records, one by one."""
     for no in range(count):
-        await audit.keep(runtime, record(f"tool_{no + 1}"))
+        await audit.keep_record(runtime, record(f"tool_{no + 1}"))
 
 
 async def find_faults(runtime: Runtime) -> list[int]:

@@ -47,8 +47,8 @@ async def call(client: httpx2.AsyncClient, key: str, no: int) -> None:
 
 
 async def test_calls_that_come_together_share_one_commit(runtime: Runtime) -> None:
-    await audit.keep(runtime, record())
-    await asyncio.gather(*(audit.keep(runtime, record()) for _ in range(150)))
+    await audit.keep_record(runtime, record())
+    await asyncio.gather(*(audit.keep_record(runtime, record()) for _ in range(150)))
 
     assert (await verify(runtime)).records == 151
     # Each commit has its own transaction id, which every row that it wrote shows.
@@ -62,14 +62,14 @@ async def test_a_call_is_answered_after_its_record_is_committed(orchestrator: Te
 
 
 async def test_what_another_process_has_appended_is_followed(settings: Settings, runtime: Runtime) -> None:
-    await audit.keep(runtime, record())
+    await audit.keep_record(runtime, record())
     known = runtime.one(audit.CachedChainEnd).end
-    await audit.keep(runtime, record())
+    await audit.keep_record(runtime, record())
     runtime.one(audit.CachedChainEnd).end = known
-    await audit.keep(runtime, record())
+    await audit.keep_record(runtime, record())
     runtime.one(audit.CachedChainEnd).end = known
     async with runtime.transaction(SYSTEM) as work:
-        await audit.keep_with(work, record())
+        await audit.keep_records_with(work, record())
 
     verified = await verify(runtime)
     assert (verified.records, verified.faults) == (4, ())
@@ -79,7 +79,7 @@ async def test_a_record_that_was_not_committed_leaves_no_gap(runtime: Runtime) -
     for _ in range(2):
         with pytest.raises(Conflict):
             await keep_and_roll_back(runtime)
-        await audit.keep(runtime, record())
+        await audit.keep_record(runtime, record())
 
     verified = await verify(runtime)
     assert (verified.records, verified.faults) == (2, ())
@@ -88,5 +88,5 @@ async def test_a_record_that_was_not_committed_leaves_no_gap(runtime: Runtime) -
 async def keep_and_roll_back(runtime: Runtime) -> None:
     """Keep a record in a transaction that is not committed."""
     async with runtime.transaction(SYSTEM) as work:
-        await audit.keep_with(work, record())
+        await audit.keep_records_with(work, record())
         raise Conflict("Not like this")

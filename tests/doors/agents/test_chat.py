@@ -14,7 +14,7 @@ from openslot.domains.messaging.models import ProviderName
 from openslot.domains.payments.connections.events import PaymentsUnreadable
 from openslot.domains.payments.models import Mode
 from openslot.doors.agents import budget
-from openslot.doors.agents.chat.operations import list_feed
+from openslot.doors.agents.chat.operations import list_chat_feed
 from openslot.doors.agents.models import ToolCall
 from openslot.doors.agents.reactions import expire_approvals
 from openslot.platform.core.actor import SYSTEM, Actor, ActorKind, Destination
@@ -204,7 +204,7 @@ async def test_the_feed_has_every_message_also_without_a_chat(settings: Settings
         clock.pass_time(minutes=1)
         await stop(runtime, "sms", reason="a loop")
         await work_off(runtime, clock)
-        feed = await list_feed(runtime.work(SYSTEM))
+        feed = await list_chat_feed(runtime.work(SYSTEM))
 
     assert [(each.text.partition(":")[0], each.state) for each in feed] == [
         ("Outgoing messages are stopped", "skipped"),

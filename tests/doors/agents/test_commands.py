@@ -51,7 +51,7 @@ class Terminal:
 async def keep_all(runtime: Runtime, count: int) -> None:
     """Keep so many records, one by one."""
     for no in range(count):
-        await audit.keep(runtime, record(f"tool_{no + 1}"))
+        await audit.keep_record(runtime, record(f"tool_{no + 1}"))
 
 
 @pytest.fixture

@@ -182,7 +182,7 @@ async def test_a_link_that_is_not_ours_is_not_found(
     assert (await browser_of_mail.get(f"{path}/{bad}")).status_code == 404
     assert (await browser_of_mail.post(f"{path}/{bad}")).status_code == 404
     with pytest.raises(NotFound):
-        await emails.unsubscribe(runtime.work(SYSTEM), bad)
+        await emails.unsubscribe_recipient(runtime.work(SYSTEM), bad)
     await send(runtime, growth(), "marketing")
 
 
@@ -191,7 +191,7 @@ async def test_a_mail_on_its_way_is_not_sent_to_someone_who_unsubscribes_meanwhi
 ) -> None:
     await send(runtime, growth(), "marketing")
     async with runtime.transaction(SYSTEM) as work:
-        await emails.unsubscribe(work, link.rpartition("/")[2])
+        await emails.unsubscribe_recipient(work, link.rpartition("/")[2])
     await work_off(runtime, clock)
 
     assert len(await messages(runtime, JONAS)) == 1
@@ -211,7 +211,7 @@ async def test_of_unsubscribing_and_sending_at_once_the_mail_is_refused_or_stopp
 
     async def leave() -> None:
         async with runtime.transaction(SYSTEM) as work:
-            await emails.unsubscribe(work, token)
+            await emails.unsubscribe_recipient(work, token)
 
     async with open_runtime(settings, clock=clock) as other:
         await asyncio.gather(leave(), send_now(other, growth(), arguments), return_exceptions=True)

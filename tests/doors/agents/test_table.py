@@ -104,7 +104,7 @@ async def arguments(runtime: Runtime, user: User, meeting: EventType, admin: Use
     bookings = [(await book(f"2026-03-16T{hour}:00:00Z")).json()["bookingId"] for hour in (10, 12)]
     contact = await runtime.pool.fetchval("select id from contacts")
     async with runtime.transaction(OPERATOR) as work:
-        other = await people.welcome(work, UserWanted(email="spam@example.org", name="Spam"))
+        other = await people.welcome_user(work, UserWanted(email="spam@example.org", name="Spam"))
     whose: dict[str, object] = {"userId": str(user.id)}
     flag: dict[str, object] = {"key": "booking_holds"}
     return {

@@ -9,11 +9,11 @@ import httpx2
 import pytest
 
 from openslot.domains.access.models import AsksFirst
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import AssistantPolicy, User
 from openslot.domains.accounts.organizations.operations import add_organization, change_organization_settings
 from openslot.doors.assistants import approvals, reactions
-from openslot.doors.assistants.calls.operations import approve
+from openslot.doors.assistants.calls.operations import approve_waiting_call
 from openslot.doors.oauth import operations
 from openslot.doors.oauth.errors import AssistantNotFound, CallDecided
 from openslot.platform.core.actor import OPERATOR, SYSTEM, Actor, ActorKind
@@ -59,7 +59,7 @@ async def wait(assistant: ConnectedAssistant, tool: str, /, **arguments: Any) ->
 
 async def decide(runtime: Runtime, user: User, approval_id: str) -> bool:
     async with runtime.transaction(Actor(kind=ActorKind.SESSION, user_id=user.id)) as work:
-        return await approve(work, user, UUID(approval_id))
+        return await approve_waiting_call(work, user, UUID(approval_id))
 
 
 async def decline(runtime: Runtime, user: User, approval_id: str, reason: str | None = None) -> None:
@@ -189,7 +189,7 @@ async def test_what_an_assistant_has_lost_it_can_not_use(
     approval_id = await wait(asking, "create_booking", **NEW)
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name="Acme", slug="acme")
-        await add_member(work, organization, user)
+        await add_organization_member(work, organization, user)
         await change_organization_settings(work, organization, assistants=AssistantPolicy.READ)
     assert not await decide(runtime, user, approval_id)
     assert await count(runtime) == 0
@@ -201,7 +201,7 @@ async def test_nothing_waits_for_an_assistant_that_is_disconnected(
     approval_id = await wait(asking, "create_booking", **NEW)
     async with runtime.transaction(OPERATOR) as work:
         (grant,) = await operations.list_assistants(work, user)
-        await operations.disconnect(work, user, grant.id)
+        await operations.end_assistant_grant(work, user, grant.id)
         assert await approvals.list_waiting(work, user) == []
     with pytest.raises((CallDecided, AssistantNotFound)):
         await decide(runtime, user, approval_id)

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from openslot.domains.access import operations as access
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import AssistantPolicy, User
 from openslot.domains.accounts.organizations.operations import add_organization, change_organization_settings
 from openslot.domains.people import operations as people
@@ -262,7 +262,7 @@ async def test_an_organization_can_limit_and_forbid_assistants(
     client_id, tokens = await connect(member)
     async with runtime.transaction(OPERATOR) as work:
         harbor = await add_organization(work, name="Harbor", slug="harbor")
-        await add_member(work, harbor, user)
+        await add_organization_member(work, harbor, user)
         await change_organization_settings(work, harbor, assistants=AssistantPolicy.READ)
     shown = await member.get(ask(client_id))
     assert "Your organization allows assistants to read only" in read_page(shown).text

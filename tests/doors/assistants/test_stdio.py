@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from openslot.domains.access import operations as access
 from openslot.domains.access.models import CredentialKind
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import AssistantPolicy, User
 from openslot.domains.accounts.organizations.operations import add_organization, change_organization_settings
 from openslot.domains.people import operations as people
@@ -279,7 +279,7 @@ async def test_organizations_decide_here_too(line: Line, runtime: Runtime, user:
     assert "result" in await line.ask(LIST_TOOLS)
     async with runtime.transaction(OPERATOR) as work:
         harbor = await add_organization(work, name="Harbor", slug="harbor")
-        await add_member(work, harbor, user)
+        await add_organization_member(work, harbor, user)
         await change_organization_settings(work, harbor, assistants=AssistantPolicy.FORBIDDEN)
     refused = await line.ask(LIST_TOOLS)
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.domains.access import operations as access
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Organization, Role, User
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.plans import Plan
@@ -47,8 +47,8 @@ class Installation(Struct, frozen=True, kw_only=True):
         """Take the host into an organization whose owner is the administrator; return the host's membership too."""
         async with self.runtime.transaction(OPERATOR) as work:
             organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-            await add_member(work, organization, self.admin, role=Role.OWNER)
-            return organization, (await add_member(work, organization, self.user)).id
+            await add_organization_member(work, organization, self.admin, role=Role.OWNER)
+            return organization, (await add_organization_member(work, organization, self.user)).id
 
     async def enable(self) -> None:
         """Enable the host's account, so that the booking can be read as before."""

@@ -30,7 +30,7 @@ async def probe(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Asyn
         settings = _settings(url, tmp_path_factory.mktemp("probe"))
         set_up_logging(settings)
         async with open_runtime(settings) as runtime, runtime.transaction(OPERATOR) as work:
-            user = await people.welcome(work, UserWanted(email="p@probe.example", name="Probe", plan=Plan.PRO))
+            user = await people.welcome_user(work, UserWanted(email="p@probe.example", name="Probe", plan=Plan.PRO))
             key, _ = await access.create_api_key(work, user, name="probe")
         async with serving(create_app(settings, more_routes=PROBES)) as address, connect(address, timeout=20) as client:
             client.headers["Authorization"] = f"Bearer {key}"

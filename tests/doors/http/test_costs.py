@@ -12,19 +12,22 @@ from msgspec import Struct
 
 from openslot.app import create_app
 from openslot.demo.seed import seed
-from openslot.domains.access.limits import operations as limits
+from openslot.domains.access import door, email_codes
+from openslot.domains.access.limits.operations import take_from_bucket, take_from_buckets
 from openslot.domains.access.models import LimitVerdict
 from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.invitations import operations as invitations
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.profiles import store as profiles
 from openslot.domains.bookings.links import manage_token
 from openslot.domains.calendars.booking_events import renew_feed
 from openslot.domains.wait_list.operations import entry_token
 from openslot.doors.agents import images
+from openslot.doors.http import doors
 from openslot.doors.http.doors import Route, get_user
 from openslot.doors.http.handlers import NAMES
+from openslot.doors.web.shared import sign_in
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.config import Settings
 from openslot.platform.core.db import Db
@@ -149,18 +152,18 @@ def _first_word(template: str) -> str:
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Note which limits are counted."""
     taken: list[tuple[str, int]] = []
-    take, take_many = limits.take, limits.take_many
 
     async def note(db: Db, bucket: str, limit: int) -> LimitVerdict:
         taken.append((bucket, limit))
-        return await take(db, bucket, limit)
+        return await take_from_bucket(db, bucket, limit)
 
     async def note_many(db: Db, buckets: Sequence[str], limit: int) -> list[LimitVerdict]:
         taken.extend((bucket, limit) for bucket in buckets)
-        return await take_many(db, buckets, limit)
+        return await take_from_buckets(db, buckets, limit)
 
-    monkeypatch.setattr(limits, "take", note)
-    monkeypatch.setattr(limits, "take_many", note_many)
+    for counting in (door, email_codes, sign_in):
+        monkeypatch.setattr(counting, "take_from_bucket", note)
+    monkeypatch.setattr(doors, "take_from_buckets", note_many)
     return taken
 
 
@@ -176,8 +179,8 @@ async def values(runtime: Runtime) -> dict[str, dict[str, str]]:
     async with runtime.transaction(OPERATOR) as work:
         mara = await accounts.get_user_by_email(work, (await seed(work)).user.email)
         organization = await add_organization(work, name="Pier", slug="pier")
-        await add_member(work, organization, mara)
-        invitation = await invitations.invite(work, organization, mara)
+        await add_organization_member(work, organization, mara)
+        invitation = await invitations.make_invitation(work, organization, mara)
         feed = (await renew_feed(work, mara)).rpartition("/")[2]
         await profiles.save_photo(work.db, mara.id, PHOTO, bytes(100_000), now=work.now)
         await work.db.execute(AGENT_IMAGE, SOME_ID, work.now, bytes(500_000))

@@ -20,7 +20,7 @@ from tests.support.quotes import check_quoted, order
 async def hostile(runtime: Runtime, user: User) -> EventType:
     """A host whose every text gives orders."""
     async with runtime.transaction(OPERATOR) as work:
-        await profiles.set_page(work, user, order("welcome"), shows_footer=True)
+        await profiles.set_page_look(work, user, order("welcome"), shows_footer=True)
     await runtime.pool.execute("update users set name = $2 where id = $1", user.id, order("host"))
     return await offer(
         runtime,

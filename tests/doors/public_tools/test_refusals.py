@@ -27,7 +27,7 @@ Hide = Callable[[Runtime, User, EventType], Awaitable[object]]
 
 async def make_private(runtime: Runtime, _: User, event_type: EventType) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await event_types.make_private(work, event_type)
+        await event_types.make_event_type_private(work, event_type)
 
 
 async def switch_off(runtime: Runtime, _: User, event_type: EventType) -> None:
@@ -74,7 +74,7 @@ async def test_a_private_event_type_is_found_held_and_booked_with_its_token(
     assistant: TestAssistant, runtime: Runtime, meeting: EventType
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        private = await event_types.make_private(work, meeting)
+        private = await event_types.make_event_type_private(work, meeting)
         token = await get_private_token(work, private)
     base = str(assistant.client.base_url).rstrip("/")
 

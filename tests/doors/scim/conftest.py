@@ -31,4 +31,4 @@ async def mara(runtime: Runtime, password_hash: str) -> User:
     """A host inside the organization's domain."""
     async with runtime.transaction(OPERATOR) as work:
         wanted = UserWanted(email=f"mara@{DOMAIN}", name="Mara Lindqvist", username="mara")
-        return await people.welcome(work, wanted, password_hash=password_hash)
+        return await people.welcome_user(work, wanted, password_hash=password_hash)

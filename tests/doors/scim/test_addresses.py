@@ -7,7 +7,7 @@ import pytest
 from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.errors import InvalidInvitation
 from openslot.domains.accounts.invitations import operations as invitations
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Organization, Role, User, UserWanted
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.plans import Plan
@@ -28,7 +28,7 @@ RENAME = {"op": "replace", "value": {"userName": NEW, "emails": [{"value": NEW, 
 async def mara(runtime: Runtime) -> User:
     """A host inside the organization's domain."""
     async with runtime.transaction(OPERATOR) as work:
-        return await people.welcome(work, UserWanted(email=f"mara@{DOMAIN}", name="Mara", username="mara"))
+        return await people.welcome_user(work, UserWanted(email=f"mara@{DOMAIN}", name="Mara", username="mara"))
 
 
 async def find_address(runtime: Runtime, user: User) -> str:
@@ -60,11 +60,11 @@ async def test_an_owner_keeps_the_address_and_is_told(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         if is_own:
-            await add_member(work, organization, mara, role=Role.OWNER)
+            await add_organization_member(work, organization, mara, role=Role.OWNER)
         else:
             other = await add_organization(work, name="Choir", slug="choir", plan=Plan.FREE)
-            await add_member(work, other, mara, role=Role.OWNER)
-            await add_member(work, organization, mara)
+            await add_organization_member(work, other, mara, role=Role.OWNER)
+            await add_organization_member(work, organization, mara)
     member_id = await find_member(provider, mara.email)
     answer = await provider.patch(member_id, RENAME)
     await work_ahead(runtime)
@@ -81,7 +81,7 @@ async def test_who_is_made_an_owner_at_the_same_moment_keeps_the_address(
     provider: Provider, runtime: Runtime, organization: Organization, mara: User
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await add_member(work, organization, mara)
+        await add_organization_member(work, organization, mara)
     member_id = await find_member(provider, mara.email)
     async with runtime.transaction(OPERATOR) as promoting:
         await lock_host(promoting.db, mara.id)
@@ -101,8 +101,8 @@ async def test_a_link_that_was_sent_to_the_former_address_is_no_longer_valid(
     async with runtime.transaction(OPERATOR) as work:
         other = await add_organization(work, name="Choir", slug="choir", plan=Plan.FREE)
         user = await accounts.get_user_by_email(work, f"john.smith@{DOMAIN}")
-        await add_member(work, other, user)
-        await invitations.invite(work, other, user)
+        await add_organization_member(work, other, user)
+        await invitations.make_invitation(work, other, user)
     former = [
         invitations.invitation_token(runtime, row["id"])
         for row in await runtime.pool.fetch("select id from invitations")
@@ -125,10 +125,10 @@ async def test_an_invitation_does_not_replace_a_password_that_was_chosen_meanwhi
     async with runtime.transaction(OPERATOR) as work:
         token = invitations.invitation_token(runtime, await work.db.fetchval("select id from invitations"))
         seen = await invitations.get_invitation(work, token)
-        await accounts.set_password(work, seen.user, password_hash)
+        await accounts.set_password_hash(work, seen.user, password_hash)
     with pytest.raises(InvalidInvitation):
         async with runtime.transaction(PUBLIC) as work:
-            await people.accept_invitation(work, seen, password_hash="another")
+            await people.use_accepted_invitation(work, seen, password_hash="another")
 
     assert await runtime.pool.fetchval("select password_hash from users where id = $1", seen.user.id) == password_hash
     assert await runtime.pool.fetchval("select used_at from invitations") is None

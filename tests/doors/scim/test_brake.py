@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Organization, User, UserWanted
 from openslot.domains.accounts.organizations import operations as organizations
 from openslot.domains.people import departures, store
@@ -138,7 +138,7 @@ async def test_every_way_out_counts(
     async with runtime.transaction(OPERATOR) as work:
         for number in range(7):
             wanted = UserWanted(email=f"o{number}@{DOMAIN}", name="O", username=f"o{number}")
-            await people.welcome(work, wanted, password_hash=password_hash)
+            await people.welcome_user(work, wanted, password_hash=password_hash)
     for number in range(7):
         await take(WAYS[way], provider, f"o{number}@{DOMAIN}")
 
@@ -205,7 +205,7 @@ async def test_a_leaver_outside_the_domain_who_is_created_again_goes_on_waiting(
     provider: Provider, runtime: Runtime, organization: Organization, user: User, end: str
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await add_member(work, organization, user)
+        await add_organization_member(work, organization, user)
     await book_one(runtime)
     await close_brake(runtime, organization)
     await take([delete, post(active=False), delete, post(active=False)], provider, user.email)
@@ -282,7 +282,7 @@ async def add_hosts(runtime: Runtime, count: int, password_hash: str) -> list[st
     async with runtime.transaction(OPERATOR) as work:
         for number in range(count):
             wanted = UserWanted(email=f"o{number}@{DOMAIN}", name="O", username=f"o{number}")
-            await people.welcome(work, wanted, password_hash=password_hash)
+            await people.welcome_user(work, wanted, password_hash=password_hash)
     return [f"o{number}@{DOMAIN}" for number in range(count)]
 
 

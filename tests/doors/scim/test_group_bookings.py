@@ -31,7 +31,7 @@ async def offer(runtime: Runtime, organization: Organization, group_id: str) -> 
         team = await teams.get_team(work, organization.id, UUID(group_id))
         owner = await accounts.get_user_by_email(work, f"u2@{DOMAIN}")
         schedule, *_ = await schedules.list_schedules(work, owner)
-        wanted = event_types.draft(work, schedule, name="Demo", slug="demo", duration_minutes=30)
+        wanted = event_types.draft_event_type(work, schedule, name="Demo", slug="demo", duration_minutes=30)
         return await hosting.add_team_event_type(
             work, team, owner, wanted, groups=[GroupWanted(filter={})], rules=TeamRules(event_type_id=new_id())
         )

@@ -103,14 +103,14 @@ async def test_what_a_team_says_of_its_members_survives_what_the_provider_sends(
     made = await create(provider, "Sales", users[0])
     async with runtime.transaction(OPERATOR) as work:
         team = await teams.get_team(work, organization.id, UUID(made["id"]))
-        (listed,) = await teams.list_members(work, team)
-        await teams.change_member(work, replace(listed.member, weight=7))
+        (listed,) = await teams.list_team_members(work, team)
+        await teams.change_team_member(work, replace(listed.member, weight=7))
 
     await send(
         provider, "PUT", f"/Groups/{made['id']}", {"displayName": "Sales", "members": [{"value": u} for u in users]}
     )
 
-    found = await teams.list_members(runtime.work(OPERATOR), team)
+    found = await teams.list_team_members(runtime.work(OPERATOR), team)
     assert sorted(each.member.weight for each in found) == [7, 100, 100]
 
 

@@ -7,7 +7,7 @@ import httpx2
 from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.invitations import operations as invitations
 from openslot.domains.accounts.members import operations as members
-from openslot.domains.accounts.members.store import update_accepted as accept
+from openslot.domains.accounts.members.store import update_accepted_member as accept
 from openslot.domains.accounts.models import Organization, User
 from openslot.doors.scim.operations import list_requests
 from openslot.platform.core.actor import OPERATOR
@@ -153,7 +153,7 @@ async def test_the_name_of_an_account_is_not_told_before_its_owner_has_accepted(
 ) -> None:
     name = "Ottilie Vandermeer"
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.rename(work, user, name)
+        await accounts.rename_user(work, user, name)
         member_id = await members.add_described_member(
             work, organization, user, profile=None, said_active=True, pending=True
         )

@@ -104,7 +104,7 @@ async def test_an_organization_can_keep_the_bookings_of_the_suspended(
 
 async def test_the_last_administrator_is_not_suspended(provider: Provider, runtime: Runtime) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await people.welcome(work, UserWanted(email=f"ada@{DOMAIN}", name="Ada", is_admin=True))
+        await people.welcome_user(work, UserWanted(email=f"ada@{DOMAIN}", name="Ada", is_admin=True))
     made = await provider.create(f"ada@{DOMAIN}")
     answer = await provider.patch(made["id"], SUSPEND_AS_TEXT)
 
@@ -309,7 +309,7 @@ async def test_a_preview_of_many_compares_each_member_once(
     async def find_all(_: object, emails: list[str], known: dict[str, Any]) -> Known:
         return Known({each: known[each] for each in emails})
 
-    monkeypatch.setattr("openslot.domains.accounts.members.operations.list_members", list_many)
+    monkeypatch.setattr("openslot.domains.people.departures.list_organization_members", list_many)
     monkeypatch.setattr(departures, "find_each", find_all)
     shown = await departures.preview(runtime.work(OPERATOR), organization, [f"{n}@x.example" for n in range(40)])
 

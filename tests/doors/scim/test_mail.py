@@ -1,7 +1,7 @@
 """What SCIM sets off by mail: an invitation to a joiner, and one report of held departures to each administrator."""
 
 from openslot.domains.accounts.invitations.operations import invitation_url
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Organization, Role, User
 from openslot.domains.people.departures import approve, list_held
 from openslot.platform.core.actor import OPERATOR
@@ -20,7 +20,7 @@ async def suspend_all(provider: Provider, count: int) -> None:
 async def make_administrator(runtime: Runtime, organization: Organization, user: User) -> None:
     """Give an organization someone who looks after it."""
     async with runtime.transaction(OPERATOR) as work:
-        await add_member(work, organization, user, role=Role.ADMIN)
+        await add_organization_member(work, organization, user, role=Role.ADMIN)
 
 
 async def test_a_joiner_is_sent_the_link(provider: Provider, runtime: Runtime) -> None:

@@ -10,7 +10,7 @@ from hypothesis import settings as hypothesis_settings
 
 from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.members import operations as members
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Organization, UserWanted
 from openslot.doors.scim.errors import InvalidFilter
 from openslot.doors.scim.filters import Filter, parse_filter
@@ -57,7 +57,7 @@ async def add(runtime: Runtime, organization: Organization, user: dict[str, Any]
         email = f"{n}.{user['userName']}"
         account = await accounts.add_user(work, UserWanted(email=email, name=f"Name {n} ü"))
         if n % 3 == 0:
-            await add_member(work, organization, account, active=user["active"])
+            await add_organization_member(work, organization, account, active=user["active"])
             return {**derive_user(email=account.email, name=account.name), "active": user["active"]}
         profile = {**read_user(user), "userName": email}
         active = profile.pop("active")

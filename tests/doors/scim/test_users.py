@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 
 from openslot.domains.accounts import operations as accounts
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Organization, UserWanted
 from openslot.domains.people import operations as people
 from openslot.doors.scim.attributes import CORE, ENTERPRISE, GROUP
@@ -37,7 +37,7 @@ async def test_a_joiner_gets_an_account_and_a_page_that_can_be_booked(provider: 
 
 async def test_an_account_inside_the_domain_is_linked(provider: Provider, runtime: Runtime) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        before = await people.welcome(work, UserWanted(email="Li@harbor.example", name="Li W."))
+        before = await people.welcome_user(work, UserWanted(email="Li@harbor.example", name="Li W."))
     made = await provider.create("li@harbor.example", displayName="Li")
 
     assert await runtime.pool.fetchval("select count(*) from users") == 1
@@ -59,8 +59,8 @@ async def test_a_member_that_no_provider_made_shows_the_account(
     provider: Provider, runtime: Runtime, organization: Organization
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        user = await people.welcome(work, UserWanted(email="mara@harbor.example", name="Mara Lindqvist"))
-        await add_member(work, organization, user)
+        user = await people.welcome_user(work, UserWanted(email="mara@harbor.example", name="Mara Lindqvist"))
+        await add_organization_member(work, organization, user)
     shown = (await provider.find('userName eq "MARA@harbor.example"'))["Resources"][0]
 
     assert shown["userName"] == "mara@harbor.example"
@@ -71,7 +71,7 @@ async def test_a_member_that_no_provider_made_shows_the_account(
 
     for name, version in (("Mara L.", 'W/"2"'), ("Mara", 'W/"3"')):
         async with runtime.transaction(OPERATOR) as work:
-            await accounts.rename(work, user, name)
+            await accounts.rename_user(work, user, name)
         read = await provider.read(shown["id"])
         assert (read["displayName"], read["meta"]["version"]) == (name, version)
 

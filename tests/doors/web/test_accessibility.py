@@ -7,8 +7,8 @@ from playwright.async_api import Browser, Page
 
 from openslot.domains.access import operations as access
 from openslot.domains.access.address_changes import change_token
-from openslot.domains.accounts.invitations.operations import invitation_url, invite
-from openslot.domains.accounts.members.operations import add_member, remove_member
+from openslot.domains.accounts.invitations.operations import invitation_url, make_invitation
+from openslot.domains.accounts.members.operations import add_organization_member, end_membership
 from openslot.domains.accounts.models import AssistantPolicy, User, UserWanted
 from openslot.domains.accounts.organizations.operations import add_organization, change_organization_settings
 from openslot.domains.accounts.plans import Plan
@@ -31,7 +31,7 @@ async def visit_assistants(page: Page, runtime: Runtime, user: User) -> AsyncIte
         )
         client = await register(work, body)
         harbor = await add_organization(work, name="Quay", slug="quay")
-        await add_member(work, harbor, user)
+        await add_organization_member(work, harbor, user)
         await change_organization_settings(work, harbor, assistants=AssistantPolicy.READ)
     challenge = "x" * 43
     address = (
@@ -62,7 +62,7 @@ async def visit_assistants(page: Page, runtime: Runtime, user: User) -> AsyncIte
     await page.wait_for_selector("[role=status]")
     yield "disconnected"
     async with runtime.transaction(OPERATOR) as work:
-        await remove_member(work, harbor, user)
+        await end_membership(work, harbor, user)
 
 
 async def visit(page: Page, runtime: Runtime, password_hash: str) -> AsyncIterator[str]:
@@ -74,13 +74,13 @@ async def visit(page: Page, runtime: Runtime, password_hash: str) -> AsyncIterat
         yield path
     async with runtime.transaction(OPERATOR) as work:
         wanted = UserWanted(email="mara@lindqvist.example", name="Mara Lindqvist", plan=Plan.PRO)
-        user = await people.welcome(work, wanted, password_hash=password_hash)
+        user = await people.welcome_user(work, wanted, password_hash=password_hash)
         organization = await add_organization(work, name="Harbor Studio", slug="harbor", plan=Plan.BUSINESS)
-        joiner = await people.welcome(work, UserWanted(email="li@harbor.example", name="Li Wen"))
+        joiner = await people.welcome_user(work, UserWanted(email="li@harbor.example", name="Li Wen"))
         links = []
         for invited in (user, joiner):
-            await add_member(work, organization, invited)
-            links.append(invitation_url(work.runtime, await invite(work, organization, invited)))
+            await add_organization_member(work, organization, invited)
+            links.append(invitation_url(work.runtime, await make_invitation(work, organization, invited)))
     for link, name in zip(links, ("accept", "first password"), strict=True):
         await page.goto("/invite/" + link.rpartition("/")[2])
         yield name

@@ -8,7 +8,7 @@ import httpx2
 from openslot.domains.access import operations as access
 from openslot.domains.access.models import CredentialKind
 from openslot.domains.accounts import operations as accounts
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import User, UserWanted
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.plans import Plan
@@ -70,14 +70,14 @@ async def test_a_cookie_is_found_beside_strange_neighbours(member: httpx2.AsyncC
 async def test_an_organizations_plan_is_named_with_it(member: httpx2.AsyncClient, user: User, runtime: Runtime) -> None:
     async with runtime.transaction(OPERATOR) as work:
         studio = await add_organization(work, name="Studio & Sons", slug="studio", plan=Plan.BUSINESS)
-        await add_member(work, studio, user)
+        await add_organization_member(work, studio, user)
 
     assert "Business, through Studio & Sons" in read_page(await member.get("/account")).text
 
 
 async def test_a_lapsed_plan_says_when_it_ended(member: httpx2.AsyncClient, user: User, runtime: Runtime) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.change_plan(work, user, Plan.PRO, until=work.now - timedelta(days=1))
+        await accounts.set_user_plan(work, user, Plan.PRO, until=work.now - timedelta(days=1))
     answer = await member.get("/account")
 
     assert "Free, since Pro ended on" in read_page(answer).text
@@ -123,7 +123,7 @@ async def test_leaving_an_organization_ends_the_session(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         studio = await add_organization(work, name="Studio", slug="studio", plan=Plan.PRO)
-        await add_member(work, studio, user)
+        await add_organization_member(work, studio, user)
         await people.remove_member(work, studio, user)
 
     assert (await member.get("/account")).status_code == 303
@@ -229,7 +229,7 @@ async def test_anothers_key_is_404_and_stays_open(member: httpx2.AsyncClient, ad
 async def test_free_accounts_make_no_keys_and_see_why(member: httpx2.AsyncClient, user: User, runtime: Runtime) -> None:
     await make(member)
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.change_plan(work, user, Plan.FREE)
+        await accounts.set_user_plan(work, user, Plan.FREE)
     shown, refused = await member.get("/account"), await make(member)
 
     assert "API keys are available on the Pro and Business plans" in read_page(shown).notices[0]

@@ -204,7 +204,7 @@ async def test_what_a_host_wrote_can_not_pass_for_our_words(
 async def test_a_private_event_type_needs_its_token(client: httpx2.AsyncClient, user: User, runtime: Runtime) -> None:
     async with runtime.transaction(OPERATOR) as work:
         (event_type,), _ = await event_types.list_event_types(work, user)
-        token = await get_private_token(work, await event_types.make_private(work, event_type))
+        token = await get_private_token(work, await event_types.make_event_type_private(work, event_type))
     for path in ("/mara/30min.md", "/mara/30min.json", "/mara/30min.md?token=wrong"):
         assert (await client.get(path)).status_code == 404
     text = (await client.get(f"/mara/30min.md?token={token}")).text
@@ -229,7 +229,7 @@ async def test_assistants_share_the_limit_of_the_public_api(
     client: httpx2.AsyncClient, user: User, runtime: Runtime
 ) -> None:
     for _ in range(READS.max_ - 2):
-        await limits.take(runtime.pool, f"{READS.name}:127.0.0.1", READS.max_)
+        await limits.take_from_bucket(runtime.pool, f"{READS.name}:127.0.0.1", READS.max_)
     assert (await client.get("/mara.md")).status_code == 200
     assert (await client.get("/mara/30min.json")).status_code == 200
     for path, told in (("/mara.md", "# Too many requests\n"), ("/mara/30min.json", '{"error":"Too many requests"}')):
@@ -288,7 +288,7 @@ async def test_pages_name_their_formats_and_the_tool_server(
     assert '</mcp/public>; rel="service"' in (await client.get("/mara.json")).headers["link"]
     async with runtime.transaction(OPERATOR) as work:
         (event_type,), _ = await event_types.list_event_types(work, user)
-        private = await event_types.make_private(work, event_type)
+        private = await event_types.make_event_type_private(work, event_type)
         token = await get_private_token(work, private)
     hidden = await client.get(f"/mara/30min?token={token}")
     assert (hidden.status_code, "ld+json" in hidden.text, "alternate" in hidden.headers["link"]) == (200, False, False)

@@ -31,7 +31,7 @@ async def make_private(runtime: Runtime, user: User) -> str:
     """Make the host's only event type private, and tell its token."""
     async with runtime.transaction(OPERATOR) as work:
         (event_type,), _ = await event_types.list_event_types(work, user)
-        return await get_private_token(work, await event_types.make_private(work, event_type))
+        return await get_private_token(work, await event_types.make_event_type_private(work, event_type))
 
 
 async def describe(runtime: Runtime, user: User, description: str) -> None:

@@ -15,5 +15,5 @@ async def add_endpoint(work: Work, owner: User) -> tuple[UUID, str]:
 
 
 async def rotate_endpoint(work: Work, endpoint_id: UUID) -> str:
-    _, secret = await webhooks.rotate_secret(work, EndpointRef(endpoint_id))
+    _, secret = await webhooks.rotate_endpoint_secret(work, EndpointRef(endpoint_id))
     return secret

@@ -16,11 +16,11 @@ from openslot.platform.core.work import Work
 from openslot.platform.i18n import Text
 
 
-async def take(db: Db, bucket: str, limit: int) -> LimitVerdict:
+async def take_from_bucket(db: Db, bucket: str, limit: int) -> LimitVerdict:
     return read_verdict(await store.take_one(db, bucket, limit), limit)
 
 
-async def take_many(db: Db, buckets: Sequence[str], limit: int) -> list[LimitVerdict]:
+async def take_from_buckets(db: Db, buckets: Sequence[str], limit: int) -> list[LimitVerdict]:
     """Take a place for each of these, in their order; a bucket that is named twice is asked for two."""
     wanted = {bucket: min(places, limit) for bucket, places in Counter(buckets).items()}
     rows = await store.take_some(db, wanted, limit)

@@ -9,11 +9,11 @@ from openslot.domains.access import store
 from openslot.domains.access.errors import InvalidResetLink
 from openslot.domains.access.limits.operations import forgive_strangers
 from openslot.domains.access.passwords import STRANGERS, check_password, hash_password
-from openslot.domains.access.resets import store as reset_store
-from openslot.domains.accounts import operations as accounts
+from openslot.domains.access.resets.store import count_resets, delete_resets_of, find_reset, insert_reset, lock_reset
 from openslot.domains.accounts.events import UserPasswordChanged
 from openslot.domains.accounts.members.store import find_managing_organization
 from openslot.domains.accounts.models import User
+from openslot.domains.accounts.operations import find_user_by_email, set_password_hash
 from openslot.domains.allowances.models import Cost
 from openslot.domains.allowances.operations import causes_of, spend
 from openslot.platform.core.ids import fingerprint
@@ -72,16 +72,16 @@ async def begin_reset(work: Work, reset_id: UUID, requested: ResetRequested) -> 
         email = work.runtime.cipher.open(PURPOSE, requested.email, owner=b"").decode()
     except SealBroken:
         return NoReset(KEY_LOST)
-    user = await accounts.find_user_by_email(work, email)
+    user = await find_user_by_email(work, email)
     if user is None:
         return NoReset(NO_ACCOUNT)
     if user.disabled_at is not None:
         return NoReset(CLOSED)
-    in_an_hour, in_a_day = await reset_store.count_resets(work.db, user, but=reset_id, now=work.now)
+    in_an_hour, in_a_day = await count_resets(work.db, user, but=reset_id, now=work.now)
     if in_an_hour >= MAX_IN_AN_HOUR or in_a_day >= MAX_IN_A_DAY:
         return NoReset(ENOUGH)
     token = reset_token(work.runtime, reset_id)
-    await reset_store.insert_reset(
+    await insert_reset(
         work.db, reset_id, user, token_hash=fingerprint(token), now=work.now, expires_at=work.now + RESET_LASTS
     )
     url = f"{work.runtime.settings.public_url}/password/reset/{token}"
@@ -94,7 +94,7 @@ def reset_token(runtime: Runtime, reset_id: UUID) -> str:
 
 
 async def get_reset_user(work: Work, token: str) -> User:
-    user = await reset_store.find_reset(work.db, fingerprint(token), now=work.now)
+    user = await find_reset(work.db, fingerprint(token), now=work.now)
     if user is None or await find_managing_organization(work.db, user.id) is not None:
         raise InvalidResetLink
     return user
@@ -110,10 +110,10 @@ async def reset_password(work: Work, token: str, *, new: str) -> User:
     check_password(new)
     password_hash = await hash_password(new, STRANGERS)
     async with work.transaction():
-        await reset_store.lock_reset(work.db, fingerprint(token))
+        await lock_reset(work.db, fingerprint(token))
         user = await get_reset_user(work, token)
-        await accounts.set_password(work, user, password_hash)
-        await reset_store.delete_resets_of(work.db, user.id)
+        await set_password_hash(work, user, password_hash)
+        await delete_resets_of(work.db, user.id)
         await store.delete_sessions_of(work.db, user.id)
         await forgive_strangers(work.db, user.email)
         await work.record(UserPasswordChanged(user_id=user.id, email=user.email, by_link=True))

@@ -41,11 +41,11 @@ PENDING_LASTS = timedelta(minutes=10)
 log = structlog.get_logger()
 
 
-async def get_state(work: Work, user: User) -> TwoFactorState:
+async def get_two_factor_state(work: Work, user: User) -> TwoFactorState:
     return await store.find_state(work.db, user.id)
 
 
-async def is_on(work: Work, user: User) -> bool:
+async def has_two_factor(work: Work, user: User) -> bool:
     return await store.is_on(work.db, user.id)
 
 
@@ -58,7 +58,7 @@ async def check_current_password(work: Work, user: User, password: str) -> None:
             raise errors.InvalidPassword
 
 
-async def confirm_code(work: Work, user: User, code: str) -> None:
+async def confirm_second_factor(work: Work, user: User, code: str) -> None:
     """Refuse someone in the user's session who has no code; without a second factor nothing is asked."""
     if not await store.is_on(work.db, user.id):
         return
@@ -69,7 +69,7 @@ async def confirm_code(work: Work, user: User, code: str) -> None:
         await use_code(work, user, code)
 
 
-async def begin_setup(work: Work, user: User, *, password: str) -> None:
+async def begin_two_factor_setup(work: Work, user: User, *, password: str) -> None:
     """Make a secret that only this session can see and confirm; the second factor stays off until then."""
     await check_current_password(work, user, password)
     async with work.transaction():
@@ -80,11 +80,11 @@ async def begin_setup(work: Work, user: User, *, password: str) -> None:
             raise errors.TwoFactorAlreadyEnabled
 
 
-async def get_setup(work: Work, user: User) -> str:
+async def get_two_factor_secret(work: Work, user: User) -> str:
     return work.runtime.secrets.open(await _get_sealed_setup(work, user))
 
 
-async def confirm_setup(work: Work, user: User, *, code: str) -> tuple[str, ...]:
+async def confirm_two_factor_setup(work: Work, user: User, *, code: str) -> tuple[str, ...]:
     """Turn the second factor on if the app shows the right code, and return the recovery codes, which is done once."""
     sealed = await _get_sealed_setup(work, user)
     async with counted(work, by_session(work.actor.credential_id)):
@@ -111,7 +111,7 @@ async def renew_recovery_codes(work: Work, user: User, *, password: str, code: s
         return codes
 
 
-async def turn_off(work: Work, user: User, *, password: str, code: str) -> None:
+async def turn_off_two_factor(work: Work, user: User, *, password: str, code: str) -> None:
     await check_current_password(work, user, password)
     async with counted(work, by_own_code(user.id)), work.transaction():
         await store.lock_user(work.db, user.id)
@@ -120,7 +120,7 @@ async def turn_off(work: Work, user: User, *, password: str, code: str) -> None:
         await work.record(TwoFactorTurnedOff(user_id=user.id, email=user.email, by_operator=False))
 
 
-async def reset(work: Work, user: User) -> bool:
+async def drop_two_factor(work: Work, user: User) -> bool:
     """Turn the second factor off for a user who has lost everything; False if it was not on."""
     await store.lock_user(work.db, user.id)
     if not await store.delete_two_factor(work.db, user.id):
@@ -167,7 +167,7 @@ async def hold_sign_in(work: Work, user: User, *, password_hash: str | None) -> 
 
 
 async def has_pending(work: Work, token: str) -> bool:
-    return await store.find_pending(work.db, fingerprint(token), now=work.now) is not None
+    return await store.find_pending_sign_in(work.db, fingerprint(token), now=work.now) is not None
 
 
 async def _get_sealed_setup(work: Work, user: User) -> bytes:

@@ -117,7 +117,7 @@ async def insert_pending(
     return await db.fetchval(statement, pending_id, user_id, token_hash, password_hash, now, expires_at) is not None
 
 
-async def find_pending(db: Db, token_hash: bytes, *, now: datetime) -> Row | None:
+async def find_pending_sign_in(db: Db, token_hash: bytes, *, now: datetime) -> Row | None:
     """Look up a pending sign-in, its user and the password that it was begun with, if all of them still hold."""
     statement = f"""select {USER_COLUMNS}, u.password_hash from pending_sign_ins p join users u on u.id = p.user_id
         where p.hash = $1 and p.expires_at > $2 and u.disabled_at is null
@@ -125,7 +125,7 @@ async def find_pending(db: Db, token_hash: bytes, *, now: datetime) -> Row | Non
     return await db.fetchrow(statement, token_hash, now)
 
 
-async def use_pending(db: Db, token_hash: bytes, *, now: datetime) -> bool:
+async def use_pending_sign_in(db: Db, token_hash: bytes, *, now: datetime) -> bool:
     """Use up a pending sign-in; False if somebody else has, or the password is another by now."""
     statement = f"""delete from pending_sign_ins p using users u
         where p.hash = $1 and p.expires_at > $2 and u.id = p.user_id and {IS_SAME_PASSWORD} returning p.id"""

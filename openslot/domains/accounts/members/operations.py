@@ -7,13 +7,17 @@ import asyncpg
 from msgspec import Struct
 
 from openslot.domains.accounts import errors
-from openslot.domains.accounts import store as user_store
 from openslot.domains.accounts.events import MemberAdded, MemberReinstated, MemberRemoved, MemberSuspended
 from openslot.domains.accounts.members import store
 from openslot.domains.accounts.models import ListedMember, Member, MemberFilter, Membership, Organization, Role, User
 from openslot.domains.accounts.organizations.operations import get_organization_by_id
 from openslot.domains.accounts.organizations.store import lock_organization
-from openslot.domains.accounts.store import is_leaving
+from openslot.domains.accounts.store import (
+    close_managed_account,
+    is_leaving,
+    lock_administrators,
+    reopen_managed_account,
+)
 from openslot.platform.core.errors import NotFound
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.work import Work
@@ -31,11 +35,11 @@ class Administration(Struct, frozen=True, kw_only=True):
 
 async def check_another_admin(work: Work, user: User) -> None:
     """Refuse to lose the last administrator who can sign in."""
-    if await user_store.lock_administrators(work.db) == {user.id}:
+    if await lock_administrators(work.db) == {user.id}:
         raise errors.LastAdministratorRequired
 
 
-async def add_member(
+async def add_organization_member(
     work: Work, organization: Organization, user: User, *, role: Role = Role.MEMBER, active: bool = True
 ) -> Membership:
     return await _insert(work, organization, user, role=role, active=active, member_id=new_id())
@@ -87,12 +91,14 @@ async def find_member_by_user(work: Work, organization: Organization, user: User
     return await store.find_member_by_user(work.db, organization.id, user.id, now=work.now)
 
 
-async def list_members(work: Work, organization: Organization, *, page: int = 1, limit: int = 1000) -> list[Member]:
+async def list_organization_members(
+    work: Work, organization: Organization, *, page: int = 1, limit: int = 1000
+) -> list[Member]:
     return await store.list_members(work.db, organization.id, now=work.now, limit=limit, offset=(page - 1) * limit)
 
 
 async def get_listed_member(work: Work, organization_id: UUID, member_id: UUID) -> ListedMember:
-    listed = await store.find_listed(work.db, organization_id, member_id, now=work.now)
+    listed = await store.find_listed_member(work.db, organization_id, member_id, now=work.now)
     if listed is None:
         raise errors.MemberNotFound
     return listed
@@ -113,18 +119,18 @@ async def describe_member(
     await store.update_profile(work.db, member, profile=profile, said_active=said_active, now=work.now)
 
 
-async def set_role(work: Work, member: Member, role: Role) -> None:
+async def set_member_role(work: Work, member: Member, role: Role) -> None:
     """Write a member's role, without looking at other members' roles."""
     await store.update_role(work.db, member.id, role, now=work.now)
 
 
 async def restore_member(work: Work, member: Member, role: Role) -> None:
     """Give a member who was added again the role from before; one who belonged already need not accept again."""
-    await set_role(work, member, role)
-    await store.update_accepted(work.db, member.organization_id, member.user.id, now=work.now)
+    await set_member_role(work, member, role)
+    await store.update_accepted_member(work.db, member.organization_id, member.user.id, now=work.now)
 
 
-async def set_active(work: Work, member: Member, *, active: bool) -> None:
+async def set_member_active(work: Work, member: Member, *, active: bool) -> None:
     """Activate or deactivate a membership; one that is not accepted yet is never active."""
     if not member.pending:
         await store.update_active(work.db, member.id, active=active, now=work.now)
@@ -139,7 +145,7 @@ async def close_account(work: Work, organization: Organization, user: User) -> N
     """Close a member's account on behalf of the organization; one that is already closed stays as it is."""
     if user.is_admin:
         await check_another_admin(work, user)
-    await user_store.close_account(work.db, user.id, organization.id, now=work.now)
+    await close_managed_account(work.db, user.id, organization.id, now=work.now)
     await work.record(MemberSuspended(user_id=user.id, email=user.email, organization_id=organization.id))
 
 
@@ -147,11 +153,11 @@ async def reopen_account(work: Work, organization: Organization, member: Member)
     """Open an account that this organization has closed; what an operator has closed stays closed."""
     user = member.user
     other = None if member.is_in_domain else await store.find_other_suspender(work.db, user.id, organization.id)
-    if await user_store.reopen_account(work.db, user.id, organization.id, still_closed_by=other, now=work.now):
+    if await reopen_managed_account(work.db, user.id, organization.id, still_closed_by=other, now=work.now):
         await work.record(MemberReinstated(user_id=user.id, email=user.email, organization_id=organization.id))
 
 
-async def remove_member(work: Work, organization: Organization, user: User) -> bool:
+async def end_membership(work: Work, organization: Organization, user: User) -> bool:
     if not await store.delete_membership(work.db, organization.id, user.id):
         return False
     await work.record(MemberRemoved(user_id=user.id, email=user.email, organization_id=organization.id))
@@ -204,13 +210,13 @@ async def check_may_leave(work: Work, administration: Administration, member: Me
     await _check_another_owner(work, member)
 
 
-async def change_role(work: Work, administration: Administration, member: Member, role: Role) -> None:
+async def change_member_role(work: Work, administration: Administration, member: Member, role: Role) -> None:
     """Give a member another role; there is always an owner who can sign in."""
     check_may_decide(administration, member)
     check_may_grant(administration, role)
     if role is not Role.OWNER:
         await _check_another_owner(work, member)
-    await set_role(work, member, role)
+    await set_member_role(work, member, role)
 
 
 async def _insert(

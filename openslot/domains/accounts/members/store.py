@@ -122,7 +122,7 @@ async def list_members(db: Db, organization_id: UUID, *, now: datetime, limit: i
     return [to_member(row, now=now) for row in await db.fetch(statement, organization_id, limit, offset)]
 
 
-async def find_listed(db: Db, organization_id: UUID, member_id: UUID, *, now: datetime) -> ListedMember | None:
+async def find_listed_member(db: Db, organization_id: UUID, member_id: UUID, *, now: datetime) -> ListedMember | None:
     statement = f"""select {LISTED_COLUMNS} from {LISTED_SOURCE} where m.organization_id = $1 and m.id = $2"""
     row = await db.fetchrow(statement, organization_id, member_id)
     return to_listed(row, now=now) if row else None
@@ -238,7 +238,7 @@ async def update_active(db: Db, member_id: UUID, *, active: bool, now: datetime)
     await db.execute("update memberships set active = $2, updated_at = $3 where id = $1", member_id, active, now)
 
 
-async def update_accepted(db: Db, organization_id: UUID, user_id: UUID, *, now: datetime) -> None:
+async def update_accepted_member(db: Db, organization_id: UUID, user_id: UUID, *, now: datetime) -> None:
     """Write that the owner of an account has accepted to join: from now on the membership is what the provider says."""
     statement = """with accepted as (
             update member_profiles p set pending = false from memberships m

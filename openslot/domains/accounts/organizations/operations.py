@@ -104,12 +104,14 @@ async def change_organization_plan(
     return replace(organization, plan=plan, plan_until=until, updated_at=work.now)
 
 
-async def clear_organization_plan(work: Work, organization: Organization) -> None:
+async def clear_decided_organization_plan(work: Work, organization: Organization) -> None:
     """Take back what an operator has decided: the organization has no plan, unless it is paid for."""
     await store.clear_plan(work.db, organization.id, now=work.now)
 
 
-async def follow_subscription(work: Work, organization_id: UUID, plan: Plan, *, until: datetime | None) -> None:
+async def follow_organization_subscription(
+    work: Work, organization_id: UUID, plan: Plan, *, until: datetime | None
+) -> None:
     """Give an organization the plan that is paid for, unless an operator has decided otherwise."""
     await store.follow_subscription(work.db, organization_id, plan, until=until, now=work.now)
 
@@ -203,7 +205,7 @@ async def get_domain(work: Work, organization_id: UUID, domain: str) -> Domain:
     return claim
 
 
-async def lock_for_deletion(work: Work, organization_id: UUID) -> None:
+async def lock_organization_for_deletion(work: Work, organization_id: UUID) -> None:
     """Wait for everyone who changes an organization or its members, and keep others from it until the commit."""
     if not await store.lock_for_deletion(work.db, organization_id):
         raise errors.OrganizationNotFound

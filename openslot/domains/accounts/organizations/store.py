@@ -84,7 +84,7 @@ async def follow_subscription(
     await db.execute(statement, organization_id, plan, until, now)
 
 
-async def is_plan_decided(db: Db, organization_id: UUID) -> bool:
+async def is_organization_plan_decided(db: Db, organization_id: UUID) -> bool:
     return bool(await db.fetchval(f"select {PLAN_IS_DECIDED} from organizations where id = $1", organization_id))
 
 

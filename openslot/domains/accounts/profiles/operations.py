@@ -32,7 +32,7 @@ from openslot.platform.jobs.batches import delete_old
 
 LONGEST_WELCOME = 2000
 LONGEST_NAME = 100
-COLOR = re.compile(r"#[0-9a-f]{6}")
+BRAND_COLOR = re.compile(r"#[0-9a-f]{6}")
 MAX_RESERVED = 10
 MAIL_LOGO = (240, 32)
 """How wide and high a logo is in mail at most."""
@@ -52,32 +52,32 @@ def check_welcome(text: str) -> str | None:
     return kept or None
 
 
-async def get_page(work: Work, user: User) -> tuple[str, PageBrand]:
+async def get_page_look(work: Work, user: User) -> tuple[str, PageBrand]:
     """Read the text on a host's page, and what else their pages show."""
     row = require(await store.find_page(work.db, user.id), UserNotFound)
     return row["welcome"] or "", store.to_page_brand(row)
 
 
-async def set_page(work: Work, user: User, text: str, *, shows_footer: bool) -> None:
+async def set_page_look(work: Work, user: User, text: str, *, shows_footer: bool) -> None:
     """Change the text on a host's page, where a blank one removes it, and whether pages have a footer."""
     await store.update_page(work.db, user.id, check_welcome(text), shows_footer=shows_footer, now=work.now)
 
 
-async def set_image(work: Work, user: User, kind: ImageKind, picture: RewrittenPicture) -> None:
+async def set_page_image(work: Work, user: User, kind: ImageKind, picture: RewrittenPicture) -> None:
     await store.save_image(work.db, user.id, kind, picture, name=name_picture(picture.body), now=work.now)
 
 
-async def remove_image(work: Work, user: User, kind: ImageKind) -> None:
+async def remove_page_image(work: Work, user: User, kind: ImageKind) -> None:
     """Remove a logo or a cover; its address no longer exists from then on."""
     await store.delete_image(work.db, user.id, kind)
 
 
-async def set_photo(work: Work, user: User, picture: Picture) -> str:
+async def set_user_photo(work: Work, user: User, picture: Picture) -> str:
     await store.save_photo(work.db, user.id, picture.hash, picture, now=work.now)
     return picture.hash
 
 
-async def remove_photo(work: Work, user: User) -> None:
+async def remove_user_photo(work: Work, user: User) -> None:
     """Remove a user's photo; its address no longer exists from then on."""
     await store.delete_photo(work.db, user.id, now=work.now)
 
@@ -95,7 +95,7 @@ async def get_brand(work: Work, owner: User | Organization) -> ChosenBrand:
     return await store.find_brand(work.db, owner=_column(owner), owner_id=owner.id) or ChosenBrand()
 
 
-async def set_brand(work: Work, owner: User | Organization, brand: ChosenBrand) -> ChosenBrand:
+async def choose_brand(work: Work, owner: User | Organization, brand: ChosenBrand) -> ChosenBrand:
     """Choose name, color and logo; a user's brand without any of them gives way to the organization's."""
     checked = check_brand(brand)
     if checked == ChosenBrand():
@@ -110,14 +110,14 @@ async def find_organization_brand(work: Work, organization_id: UUID, *, name: st
     return (chosen or ChosenBrand()).complete(name=name)
 
 
-async def find_host(work: Work, host_id: UUID, *, color: str = DEFAULT_COLOR) -> BrandedHost | None:
+async def find_branded_host(work: Work, host_id: UUID, *, color: str = DEFAULT_COLOR) -> BrandedHost | None:
     """Read a host with their brand: their own, their organization's, or their name in this color."""
     row = await store.find_host(work.db, host_id)
-    return to_host(work.runtime, row, color=color) if row else None
+    return to_branded_host(work.runtime, row, color=color) if row else None
 
 
-def to_host(runtime: Runtime, row: Row, *, color: str) -> BrandedHost:
-    """Make a host of a row that has the columns of `profile_store.HOST`."""
+def to_branded_host(runtime: Runtime, row: Row, *, color: str) -> BrandedHost:
+    """Make a host of a row that has the columns of `profiles.store.BRANDED_HOST`."""
     base, page, path = runtime.settings.public_url, store.to_page_brand(row), photo_path(row["photo"])
     chosen = ChosenBrand(name=row["brand_name"], color=row["color"], logo_url=row["logo_url"])
     brand = replace(chosen.complete(name=row["name"], color=color), photo_url=f"{base}{path}" if path else None)
@@ -133,7 +133,7 @@ def check_brand(brand: ChosenBrand) -> ChosenBrand:
     faults: dict[str, str] = {}
     if len(name) > LONGEST_NAME or not is_line(name):
         faults["name"] = Text("must be one line of at most %(max)s characters", max=LONGEST_NAME)
-    if color and COLOR.fullmatch(color) is None:
+    if color and BRAND_COLOR.fullmatch(color) is None:
         faults["color"] = Text("must be a color such as %(example)s", example="#3155d9")
     if logo and not (is_web_url(logo) and logo.lower().startswith("https://")):
         faults["logo"] = Text("must be a link that begins with https://")
@@ -169,7 +169,7 @@ async def list_former_usernames(work: Work, user: User) -> list[FormerUsername]:
     return await store.list_of_user(work.db, user.id, now=work.now)
 
 
-async def set_leads(work: Work, user: User, name: str, *, leads: bool) -> None:
+async def set_username_leads(work: Work, user: User, name: str, *, leads: bool) -> None:
     """Choose whether links with a former name lead to the user's page; the name stays reserved."""
     if not is_line(name) or not await store.update_leads(work.db, user.id, name, leads=leads, now=work.now):
         raise ReservedUsernameNotFound

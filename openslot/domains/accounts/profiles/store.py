@@ -97,13 +97,13 @@ BRAND = """
     where m.user_id = u.id and m.active
     order by place limit 1"""
 """The brand of the user `u`, to be joined: their own, or else their organization's."""
-HOST = f"""
+BRANDED_HOST = f"""
 select u.id, u.name, u.email, u.zone, u.locale, u.photo, b.name as brand_name, b.color, b.logo_url, {PAGE_BRAND}
 from users u left join lateral ({BRAND}) b on true where u.id = $1"""
 
 
 async def find_host(db: Db, host_id: UUID) -> Row | None:
-    return await db.fetchrow(HOST, host_id)
+    return await db.fetchrow(BRANDED_HOST, host_id)
 
 
 async def find_brand(db: Db, *, owner: str, owner_id: UUID) -> ChosenBrand | None:

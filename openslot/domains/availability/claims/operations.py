@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.store import try_lock_host
-from openslot.domains.availability import holds, shares, store, team_claims, team_store
-from openslot.domains.availability.claims import store as claim_store
+from openslot.domains.availability import holds, shares, team_claims, team_store
+from openslot.domains.availability.claims import store
 from openslot.domains.availability.claims.store import Held, Locked
 from openslot.domains.availability.errors import HoldNotFound, InvalidStartTime, SlotUnavailable
 from openslot.domains.availability.explain import explain_start
@@ -28,6 +28,7 @@ from openslot.domains.availability.models import (
     Weeks,
 )
 from openslot.domains.availability.slots import is_askable, judge, repeat_weekly
+from openslot.domains.availability.store import WAIT_LIST
 from openslot.domains.availability.team_taking import find
 from openslot.domains.event_types.errors import EventTypeNotFound
 from openslot.domains.event_types.models import EventType
@@ -36,8 +37,8 @@ from openslot.platform.core.actor import SYSTEM
 from openslot.platform.core.errors import Invalid, require
 from openslot.platform.core.times import at_second, floor_second, get_zone
 from openslot.platform.core.work import Periodic, Runtime, Work
-from openslot.platform.flags import operations as flags
 from openslot.platform.flags.models import FlagKey
+from openslot.platform.flags.operations import check_enabled
 from openslot.platform.jobs.batches import repeat
 from openslot.platform.jobs.each import serve_each
 
@@ -45,7 +46,7 @@ EXPIRE = "claims.expire"
 KindOf = Callable[[EventType], ClaimKind]
 
 
-async def claim(
+async def claim_slot(
     work: Work,
     which: EventTypeRef,
     starts_at: datetime,
@@ -59,10 +60,10 @@ async def claim(
     A slot that the engine would not list is refused. `kind_of` says what the time of an event type is taken for; the
     notice counts from `asked_at`, or from now.
     """
-    locked = await lock(work, which)
+    locked = await lock_time(work, which)
     if locked.is_team:
         return await team_claims.claim(work, which, locked.event_type_id, starts_at, hold_id=hold_id)
-    held = await claim_store.find_hold(work.db, hold_id, now=work.now) if hold_id else None
+    held = await store.find_hold(work.db, hold_id, now=work.now) if hold_id else None
     if held is not None:
         return await _keep(work, which, starts_at, held, kind_of=kind_of)
     found = await _judge(work, which, starts_at, field="startTime", asked_at=asked_at)
@@ -73,10 +74,10 @@ async def judge_weeks(
     work: Work, which: EventTypeRef, starts_at: datetime, *, weeks: int, hold_id: UUID | None = None
 ) -> Weeks:
     """Lock the host, and find in which of several weeks a time of the schedule's clock can be booked."""
-    locked = await lock(work, which)
+    locked = await lock_time(work, which)
     if locked.is_team:
         return await team_claims.judge_weeks(work, which, locked.event_type_id, starts_at, weeks=weeks, hold_id=hold_id)
-    held = await claim_store.find_hold(work.db, hold_id, now=work.now) if hold_id else None
+    held = await store.find_hold(work.db, hold_id, now=work.now) if hold_id else None
     # A clock that is turned moves the last one by hours at most.
     until = starts_at + timedelta(weeks=weeks) if is_askable(starts_at) else None
     found = await _find(work, which, starts_at, until=until, without=held.claim_id if held else None)
@@ -101,25 +102,25 @@ async def take_weeks(work: Work, weeks: Weeks) -> list[Claimed]:
     inputs, fresh, taken = weeks.found.inputs, list(weeks.open), []
     if weeks.held_id is not None:
         first = fresh.pop(0)
-        work.stage(claim_store.keep_claim(weeks.held_id, inputs, first, kind=ClaimKind.BOOKING))
+        work.stage(store.keep_claim(weeks.held_id, inputs, first, kind=ClaimKind.BOOKING))
         taken.append(_claimed(weeks.found, weeks.held_id, None, first))
     if fresh:
-        claim_ids, change = claim_store.insert_claims(inputs, fresh, host_no=weeks.found.host_no, now=work.now)
+        claim_ids, change = store.insert_claims(inputs, fresh, host_no=weeks.found.host_no, now=work.now)
         work.stage(change)
         taken += [_claimed(weeks.found, each, None, start) for each, start in zip(claim_ids, fresh, strict=True)]
     return taken
 
 
-async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> Hold:
+async def hold_slot(work: Work, which: ById, starts_at: datetime, *, holder: str) -> Hold:
     """Keep a slot for ten minutes for someone who is filling in a form."""
     await holds.check_address(work, holder)
-    locked = await lock(work, which)
+    locked = await lock_time(work, which)
     if locked.is_team:
         return await team_claims.hold(work, which, starts_at, holder=holder)
     found = await _judge(work, which, starts_at, field="startTime")
     if not is_offered(found.inputs.event_type):
         raise SlotUnavailable
-    await flags.check_enabled(work, FlagKey.BOOKING_HOLDS, user_id=found.inputs.event_type.owner_id)
+    await check_enabled(work, FlagKey.BOOKING_HOLDS, user_id=found.inputs.event_type.owner_id)
     await holds.check_again(work, found, starts_at, holder=holder)
     expires_at = work.now + timedelta(minutes=10)
     taken = _take(work, found, starts_at, kind=ClaimKind.HOLD, expires_at=expires_at, holder=holder)
@@ -129,67 +130,69 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
     return Hold(id=taken.own_id, expires_at=expires_at)
 
 
-async def drop_hold(work: Work, hold_id: UUID) -> None:
+async def drop_slot_hold(work: Work, hold_id: UUID) -> None:
     """Release a held slot; a hold that has become a booking meanwhile stays a booking."""
-    if await claim_store.lock_hold(work.db, hold_id):
+    if await store.lock_hold(work.db, hold_id):
         await team_claims.drop_hold(work, hold_id)
-    elif not await claim_store.drop_hold(work.db, hold_id, now=work.now):
+    elif not await store.drop_hold(work.db, hold_id, now=work.now):
         raise HoldNotFound
 
 
-async def offer(work: Work, which: EventTypeRef, starts_at: datetime, *, expires_at: datetime) -> Claimed:
+async def offer_slot(work: Work, which: EventTypeRef, starts_at: datetime, *, expires_at: datetime) -> Claimed:
     """Stage what keeps an open slot for somebody on the wait list; the caller has locked the host."""
     found = await _judge(work, which, starts_at, field="startTime")
-    holder = store.WAIT_LIST if found.inputs.event_type.seats > 1 else None
+    holder = WAIT_LIST if found.inputs.event_type.seats > 1 else None
     return _take(work, found, starts_at, kind=ClaimKind.OFFER, expires_at=expires_at, holder=holder)
 
 
-def free_offer(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
+def free_offered_slot(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
     """Stage what frees an offered slot, unless it was booked; the caller has locked the host."""
-    work.stage(*claim_store.free_offer(claim_id, seat_id))
+    work.stage(*store.free_offer(claim_id, seat_id))
 
 
-async def move(work: Work, claim_id: UUID, seat_id: UUID | None, *, which: ByBooking, starts_at: datetime) -> Claimed:
+async def move_time(
+    work: Work, claim_id: UUID, seat_id: UUID | None, *, which: ByBooking, starts_at: datetime
+) -> Claimed:
     """Stage what gives a claim another slot of the same event type: it holds the old one or the new one, never both.
 
     The caller has locked its host.
     """
     found = await _judge(work, which, starts_at, without=seat_id or claim_id, field="newStartTime")
     session = _find_session(found, starts_at)
-    if session is None and (seat_id is None or await claim_store.sits_alone(work.db, seat_id, now=work.now)):
-        work.stage(claim_store.move_claim(claim_id, found.inputs, starts_at))
+    if session is None and (seat_id is None or await store.has_only_seat(work.db, seat_id, now=work.now)):
+        work.stage(store.move_claim(claim_id, found.inputs, starts_at))
         return _claimed(found, claim_id, seat_id, starts_at)
     if seat_id is None:
         # The event type has become a group event meanwhile.
-        work.stage(claim_store.free_claim(claim_id))
+        work.stage(store.free_claim(claim_id))
         return _sit_down(work, found, starts_at)
     session_id, ends_at = _open_session(work, found, starts_at)
-    work.stage(*claim_store.move_seat(seat_id, session_id))
+    work.stage(*store.move_seat(seat_id, session_id))
     return _claimed(found, session_id, seat_id, starts_at, ends_at)
 
 
-def confirm(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
+def confirm_time(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
     """Stage what turns time that waited into a booking's; refused if it was freed meanwhile."""
-    kept = claim_store.confirm_claim(claim_id) if seat_id is None else claim_store.confirm_seat(seat_id)
+    kept = store.confirm_claim(claim_id) if seat_id is None else store.confirm_seat(seat_id)
     work.stage(kept)
 
 
-def free(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
+def free_time(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
     """Stage the change that frees a time or a seat; the caller has locked its host."""
     if seat_id is None:
-        work.stage(claim_store.free_claim(claim_id))
+        work.stage(store.free_claim(claim_id))
     else:
-        work.stage(*claim_store.free_seat(seat_id))
+        work.stage(*store.free_seat(seat_id))
 
 
-def free_all(work: Work, claim_ids: Sequence[UUID]) -> None:
+def free_times(work: Work, claim_ids: Sequence[UUID]) -> None:
     """Stage the change that frees times that no one shares; the caller has locked their host."""
-    work.stage(claim_store.free_claims(claim_ids))
+    work.stage(store.free_claims(claim_ids))
 
 
-async def lock(work: Work, which: EventTypeRef) -> Locked:
+async def lock_time(work: Work, which: EventTypeRef) -> Locked:
     """Wait for the lock of the host, or of a team's event type; what is read afterwards includes earlier changes."""
-    return require(await claim_store.lock_time_of(work.db, which), EventTypeNotFound)
+    return require(await store.lock_time_of(work.db, which), EventTypeNotFound)
 
 
 async def _keep(work: Work, which: EventTypeRef, starts_at: datetime, held: Held, *, kind_of: KindOf) -> Claimed:
@@ -201,9 +204,9 @@ async def _keep(work: Work, which: EventTypeRef, starts_at: datetime, held: Held
     if judge(_with_own_seat(found, held), starts_at) is not Code.OPEN:
         raise SlotUnavailable
     if held.seat_id is not None:
-        work.stage(claim_store.keep_seat(held.seat_id))
+        work.stage(store.keep_seat(held.seat_id))
         return _claimed(found, held.claim_id, held.seat_id, starts_at, held.ends_at)
-    work.stage(claim_store.keep_claim(held.claim_id, found.inputs, starts_at, kind=kind_of(event_type)))
+    work.stage(store.keep_claim(held.claim_id, found.inputs, starts_at, kind=kind_of(event_type)))
     return _claimed(found, held.claim_id, None, starts_at)
 
 
@@ -240,7 +243,7 @@ async def _find(
     if found.host_left_at is not None and found.host_left_at > work.now:
         raise SlotUnavailable
     if found.has_stale:
-        await claim_store.expire(work.db, found.host_no, now=work.now)
+        await store.expire_holds(work.db, found.host_no, now=work.now)
     return found
 
 
@@ -268,7 +271,7 @@ def _sit_down(
     holder: str | None = None,
 ) -> Claimed:
     session_id, ends_at = _open_session(work, found, starts_at)
-    seat_id, seated = claim_store.insert_seat(session_id, expires_at=expires_at, holder=holder, now=work.now)
+    seat_id, seated = store.insert_seat(session_id, expires_at=expires_at, holder=holder, now=work.now)
     work.stage(seated)
     return _claimed(found, session_id, seat_id, starts_at, ends_at)
 
@@ -279,7 +282,7 @@ def _open_session(work: Work, found: SlotContext, starts_at: datetime) -> tuple[
     if session is None:
         return _insert(work, found, starts_at, kind=ClaimKind.SESSION), None
     session_id, ends_at = session
-    work.stage(*claim_store.join_session(session_id, seats=found.inputs.event_type.seats, now=work.now))
+    work.stage(*store.join_session(session_id, seats=found.inputs.event_type.seats, now=work.now))
     return session_id, ends_at
 
 
@@ -292,7 +295,7 @@ def _insert(
     expires_at: datetime | None = None,
     holder: str | None = None,
 ) -> UUID:
-    claim_id, taken = claim_store.insert_claim(
+    claim_id, taken = store.insert_claim(
         found.inputs,
         starts_at,
         host_no=found.host_no,
@@ -339,7 +342,7 @@ def _claimed(
 
 async def expire_holds(work: Work) -> str:
     """Deactivate expired holds, one host and one transaction at a time."""
-    hosts = await claim_store.list_hosts_with_expired_holds(work.db, now=work.now, limit=1000)
+    hosts = await store.list_hosts_with_expired_holds(work.db, now=work.now, limit=1000)
     expired = await serve_each(work, EXPIRE, hosts, partial(_expire_holds_of, work.runtime))
     return f"{sum(expired.results)} holds expired"
 
@@ -349,27 +352,27 @@ async def _expire_holds_of(runtime: Runtime, host_no: int) -> int:
     async with runtime.transaction(SYSTEM) as work:
         if not await try_lock_host(work.db, host_no):
             return 0
-        return await claim_store.expire(work.db, host_no, now=work.now)
+        return await store.expire_holds(work.db, host_no, now=work.now)
 
 
 async def tidy_claims(work: Work) -> str:
     """Remove holds that expired a day ago, group sessions that nobody is booked in, and old tokens of changes."""
     before = work.now - timedelta(days=1)
-    holds = await repeat(lambda limit: claim_store.delete_holds(work.db, before, limit=limit))
-    seats = await repeat(lambda limit: claim_store.delete_seats(work.db, before, limit=limit))
-    sessions = await repeat(lambda limit: claim_store.delete_sessions(work.db, before, limit=limit))
+    holds = await repeat(lambda limit: store.delete_holds(work.db, before, limit=limit))
+    seats = await repeat(lambda limit: store.delete_seats(work.db, before, limit=limit))
+    sessions = await repeat(lambda limit: store.delete_sessions(work.db, before, limit=limit))
     await team_store.tidy_changes(work.db)
     return f"{holds + seats} holds, {sessions} sessions removed"
 
 
-async def erase_freed(work: Work, claim_ids: Sequence[UUID], seat_ids: Sequence[UUID]) -> None:
+async def erase_freed_time(work: Work, claim_ids: Sequence[UUID], seat_ids: Sequence[UUID]) -> None:
     """Delete the time and the seats of bookings that are gone, unless others have it."""
-    await claim_store.delete_freed(work.db, claim_ids, seat_ids)
+    await store.delete_freed(work.db, claim_ids, seat_ids)
 
 
-async def erase_some(work: Work, host: User, limit: int) -> int:
+async def erase_some_claims(work: Work, host: User, limit: int) -> int:
     """Delete some claims and busy spans of a host whose account is deleted and who has no bookings any more."""
-    return await claim_store.delete_of_host(work.db, host.no, limit)
+    return await store.delete_claims_of_host(work.db, host.no, limit)
 
 
 AVAILABILITY_JOBS = (

@@ -203,7 +203,7 @@ async def lock_network(db: Db, network: str) -> None:
     await db.execute("select take_turn($1::int, hashtext($2))", ADDRESSES, network)
 
 
-async def expire(db: Db, host_no: int, *, now: datetime) -> int:
+async def expire_holds(db: Db, host_no: int, *, now: datetime) -> int:
     """Deactivate a host's expired holds and empty sessions, because the constraint does not consider the time."""
     return int(await db.fetchval(EXPIRE, host_no, now))
 
@@ -306,7 +306,7 @@ def move_seat(seat_id: UUID, claim_id: UUID) -> tuple[Change, ...]:
     return Change(MOVE_SEAT, (seat_id, claim_id), lost=SlotUnavailable), left
 
 
-async def sits_alone(db: Db, seat_id: UUID, *, now: datetime) -> bool:
+async def has_only_seat(db: Db, seat_id: UUID, *, now: datetime) -> bool:
     statement = """
         select count(*) from claim_seats mine join claim_seats t on t.claim_id = mine.claim_id and t.id <> mine.id
         where mine.id = $1 and t.active and (t.expires_at is null or t.expires_at > $2)"""
@@ -401,7 +401,7 @@ async def delete_freed(db: Db, claim_ids: Sequence[UUID], seat_ids: Sequence[UUI
     await db.execute(claims, claim_ids)
 
 
-async def delete_of_host(db: Db, host_no: int, limit: int) -> int:
+async def delete_claims_of_host(db: Db, host_no: int, limit: int) -> int:
     # A plain comparison of the number would read the whole table: the index is on the range.
     own = "int8range(host_no, host_no, '[]') = int8range($1, $1, '[]')"
     removed = 0

@@ -163,7 +163,7 @@ _location = msgspec.json.Decoder(Location)
 _actor = msgspec.json.Decoder(Actor)
 
 
-async def list_page(
+async def list_agenda_page(
     db: Db, host_id: UUID, wanted: AgendaFilter, *, now: datetime, limit: int, offset: int
 ) -> AgendaPage:
     conditions, arguments = _write_conditions(wanted, first=5)
@@ -181,21 +181,23 @@ async def list_page(
     return AgendaPage(entries=entries, total=head["total"], upcoming=head["upcoming"], requests=head["requests"])
 
 
-async def list_between(db: Db, host_id: UUID, *, since: datetime, until: datetime, limit: int) -> list[AgendaEntry]:
+async def list_meetings_between(
+    db: Db, host_id: UUID, *, since: datetime, until: datetime, limit: int
+) -> list[AgendaEntry]:
     return [AGENDA.read(row) for row in await db.fetch(BETWEEN, host_id, since, until, limit)]
 
 
-async def list_selected(db: Db, host_id: UUID, ids: list[UUID]) -> list[AgendaEntry]:
+async def list_selected_entries(db: Db, host_id: UUID, ids: list[UUID]) -> list[AgendaEntry]:
     return [AGENDA.read(row) for row in await db.fetch(SELECTED, host_id, ids)]
 
 
-async def count_between(db: Db, host_id: UUID, *, since: datetime, until: datetime) -> int:
+async def count_meetings_between(db: Db, host_id: UUID, *, since: datetime, until: datetime) -> int:
     matching = """b.status = 'CONFIRMED' and b.ends_at > $2 and b.starts_at > $2 - interval '1 day'
         and b.starts_at < $3"""
     return int(await db.fetchval(f"select {_write_count(matching)}", host_id, since, until))
 
 
-async def list_changes(db: Db, booking_id: UUID) -> list[BookingChange]:
+async def list_changes_of(db: Db, booking_id: UUID) -> list[BookingChange]:
     """Read what happened to a booking, oldest first, whoever owned it then."""
     return [
         BookingChange(
@@ -326,12 +328,12 @@ def _to_entry(values: tuple[Any, ...], event_types: dict[UUID, EventTypeSummary]
     return BookingEntry(*[*plain, *read, to_hosts(values[-1])])
 
 
-async def find_with_emails(db: Db, ref: BookingRef) -> tuple[BookingEntry, list[EmailEntry]] | None:
+async def find_entry_with_emails(db: Db, ref: BookingRef) -> tuple[BookingEntry, list[EmailEntry]] | None:
     row = await db.fetchrow(ENTRY, ref.id, ref.host_id)
     return (to_entries([row])[0], _emails.decode(row["emails"])) if row else None
 
 
-async def list_bookings(
+async def list_booking_entries(
     db: Db, host_id: UUID | None, *, status: Status | None, span: Span, limit: int, offset: int
 ) -> tuple[list[BookingEntry], int]:
     own = () if host_id is None else (host_id,)

@@ -80,5 +80,5 @@ async def find_host_time(db: Db, host_id: UUID, *, since: datetime, until: datet
     )
 
 
-async def list_session(db: Db, host_id: UUID, claim_id: UUID) -> list[SessionSeat]:
+async def list_session_seats(db: Db, host_id: UUID, claim_id: UUID) -> list[SessionSeat]:
     return [SessionSeat(**row) for row in await db.fetch(SESSION, host_id, claim_id)]

@@ -15,15 +15,31 @@ from msgspec.structs import replace
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.store import lock_hosts
 from openslot.domains.availability import team_claims, team_sessions
-from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.claims.operations import free_times
 from openslot.domains.availability.models import Claimed, ClaimedHost, EventTypeRef
 from openslot.domains.bookings.events import BookingEvent
-from openslot.domains.bookings.hosts import store as host_store
-from openslot.domains.bookings.hosts.store import HostsOfBookings
+from openslot.domains.bookings.hosts.store import (
+    HostsOfBookings,
+    forget_end_reasons,
+    has_anyone_come,
+    insert_hosts,
+    keep_claims_of_others,
+    list_end_reasons,
+    list_hosts,
+    replace_all_hosts,
+    replace_hosts,
+)
 from openslot.domains.bookings.models import Booking, BookingDetails
 from openslot.domains.event_types.models import EventType
 from openslot.domains.teams import hosting
-from openslot.domains.teams.ledger import operations as ledger
+from openslot.domains.teams.ledger.operations import (
+    assign_hosts,
+    hold_session_again,
+    keep_counted_hold,
+    move_assignment,
+    restore_credits,
+    reverse_credits,
+)
 from openslot.domains.teams.models import AssignmentReason, BookingHost, CreditReason, Replacement
 from openslot.platform.core.text import mentions
 from openslot.platform.core.work import Work
@@ -32,7 +48,7 @@ from openslot.platform.i18n import say
 INVITEE = "invitee"
 
 
-def show(hosts: Iterable[ClaimedHost]) -> tuple[BookingHost, ...]:
+def show_hosts(hosts: Iterable[ClaimedHost]) -> tuple[BookingHost, ...]:
     """Name hosts as events tell them."""
     return tuple(BookingHost(user_id=each.user_id, name=each.name, role=each.role) for each in hosts)
 
@@ -42,21 +58,21 @@ def meeting_of(booking: Booking) -> UUID:
     return booking.claim_id if booking.seat_id else booking.id
 
 
-def add(work: Work, booking: Booking, claimed: Claimed) -> None:
+def add_hosts(work: Work, booking: Booking, claimed: Claimed) -> None:
     """Stage who hosts a new booking, and count it for them; a hold or a session was counted before."""
     if claimed.hosts:
-        work.stage(host_store.insert_hosts(booking.id, claimed.hosts))
+        work.stage(insert_hosts(booking.id, claimed.hosts))
         _count(work, booking, claimed)
 
 
-def add_series(work: Work, bookings: Sequence[Booking], taken: Sequence[Claimed]) -> None:
+def add_hosts_of_series(work: Work, bookings: Sequence[Booking], taken: Sequence[Claimed]) -> None:
     """Stage who hosts the bookings of a new series; they are counted when these are written."""
     for booking, claimed in zip(bookings, taken, strict=True):
         if claimed.hosts:
-            work.stage(host_store.insert_hosts(booking.id, claimed.hosts))
+            work.stage(insert_hosts(booking.id, claimed.hosts))
 
 
-async def count_series(work: Work, bookings: Sequence[Booking], taken: Sequence[Claimed]) -> None:
+async def count_hosts_of_series(work: Work, bookings: Sequence[Booking], taken: Sequence[Claimed]) -> None:
     """Count each booking of a series for its hosts, one after the other."""
     for booking, claimed in zip(bookings, taken, strict=True):
         if claimed.hosts:
@@ -66,13 +82,13 @@ async def count_series(work: Work, bookings: Sequence[Booking], taken: Sequence[
 
 def _count(work: Work, booking: Booking, claimed: Claimed) -> None:
     if claimed.hold_id is not None:
-        ledger.keep_hold(work, claimed.hold_id, meeting_of(booking))
+        keep_counted_hold(work, claimed.hold_id, meeting_of(booking))
     for each in claimed.chosen:
         reason = AssignmentReason.SERIES if each.asked.kept else AssignmentReason.BOOKED
-        ledger.assign(work, each.group, each.choice, each.asked, reason, booking_id=meeting_of(booking))
+        assign_hosts(work, each.group, each.choice, each.asked, reason, booking_id=meeting_of(booking))
 
 
-def tell(work: Work, event: type[BookingEvent], details: BookingDetails, **more: Any) -> BookingEvent:
+def tell_with_hosts(work: Work, event: type[BookingEvent], details: BookingDetails, **more: Any) -> BookingEvent:
     """Write what has happened to a booking."""
     return event(
         booking=details.booking,
@@ -84,35 +100,34 @@ def tell(work: Work, event: type[BookingEvent], details: BookingDetails, **more:
     )
 
 
-async def find(work: Work, details: BookingDetails) -> tuple[ClaimedHost, ...]:
+async def find_hosts(work: Work, details: BookingDetails) -> tuple[ClaimedHost, ...]:
     """Read who hosts a booking now, whose event type is locked; nobody if it has no team."""
-    return (await find_all(work, [details])).get(details.booking.id, ())
+    return (await find_hosts_of_all(work, [details])).get(details.booking.id, ())
 
 
-async def find_all(work: Work, details: Sequence[BookingDetails]) -> HostsOfBookings:
+async def find_hosts_of_all(work: Work, details: Sequence[BookingDetails]) -> HostsOfBookings:
     """Read who hosts some bookings of one event type now, which is locked; nobody if it has no team."""
     is_team = any(each.event_type.team_id is not None for each in details)
-    return await host_store.list_hosts(work.db, [each.booking.id for each in details]) if is_team else {}
+    return await list_hosts(work.db, [each.booking.id for each in details]) if is_team else {}
 
 
-def list_previous(before: Sequence[ClaimedHost], claimed: Claimed) -> tuple[BookingHost, ...]:
+def list_previous_hosts(before: Sequence[ClaimedHost], claimed: Claimed) -> tuple[BookingHost, ...]:
     """Name who hosted a booking before, if others do now."""
     have_changed = {each.user_id for each in before} != {each.user_id for each in claimed.hosts}
-    return show(before) if have_changed else ()
+    return show_hosts(before) if have_changed else ()
 
 
-async def move(
+async def move_hosts(
     work: Work, booking: Booking, before: tuple[ClaimedHost, ...], which: EventTypeRef, starts_at: datetime
 ) -> Claimed:
     """Give a booking another time with its hosts or others, or with those of another session, and count that."""
     claimed = await team_claims.move(work, which, starts_at, before, seat_id=booking.seat_id)
     if claimed.claim_id == booking.claim_id:
-        await change(work, [booking], before, claimed, AssignmentReason.RESCHEDULED)
+        await change_hosts(work, [booking], before, claimed, AssignmentReason.RESCHEDULED)
         return claimed
-    is_last = await leave(work, booking, before)
-    if is_last:
-        await ledger.reverse(work, meeting_of(booking), CreditReason.RESCHEDULED)
-    work.stage(*host_store.change_hosts(booking.id, claimed.hosts))
+    if await leave(work, booking, before):
+        await reverse_credits(work, meeting_of(booking), CreditReason.RESCHEDULED)
+    work.stage(*replace_all_hosts(booking.id, claimed.hosts))
     _count(work, replace(booking, claim_id=claimed.claim_id, seat_id=claimed.seat_id), claimed)
     return claimed
 
@@ -123,15 +138,15 @@ async def leave(work: Work, booking: Booking, hosts: Sequence[ClaimedHost], *, c
     If only holds are left in the session, it counts for its hosts only if one is booked, or if `counts` is set.
     """
     if booking.seat_id is None:
-        claims.free_all(work, [each.claim_id for each in hosts])
+        free_times(work, [each.claim_id for each in hosts])
         return True
     others = await team_sessions.leave(work, hosts, booking.seat_id)
     if not others.booked and others.held_until and not counts:
-        await ledger.hold_again(work, booking.claim_id)
+        await hold_session_again(work, booking.claim_id)
     return not others.booked and others.held_until is None
 
 
-async def cancel(work: Work, event_type: EventType, hosts: HostsOfBookings, *cancelled: Booking) -> None:
+async def cancel_hosts(work: Work, event_type: EventType, hosts: HostsOfBookings, *cancelled: Booking) -> None:
     """Free the hosts of cancelled bookings, and take back what was counted.
 
     It is taken back if the invitee cancels, else as the team says. A session stays and counts for who has a seat in it.
@@ -140,33 +155,33 @@ async def cancel(work: Work, event_type: EventType, hosts: HostsOfBookings, *can
     rules = await hosting.get_rules(work, event_type.id)
     for each in cancelled:
         counts = each.cancelled_by != INVITEE and rules.counts_host_cancellations
-        is_last = await leave(work, each, hosts[each.id], counts=counts)
-        if is_last and not counts:
-            await ledger.reverse(work, meeting_of(each), CreditReason.CANCELLED)
+        if await leave(work, each, hosts[each.id], counts=counts) and not counts:
+            await reverse_credits(work, meeting_of(each), CreditReason.CANCELLED)
 
 
-async def free_unconfirmed(work: Work, booking: Booking, hosts: Sequence[ClaimedHost], reason: CreditReason) -> None:
+async def free_unconfirmed_hosts(
+    work: Work, booking: Booking, hosts: Sequence[ClaimedHost], reason: CreditReason
+) -> None:
     """Free the hosts of a booking that was never confirmed: it counts for nobody, whoever has ended it."""
     await lock_hosts(work.db, {each.user_id for each in hosts})
-    is_last = await leave(work, booking, hosts)
-    if is_last:
-        await ledger.reverse(work, meeting_of(booking), reason)
+    if await leave(work, booking, hosts):
+        await reverse_credits(work, meeting_of(booking), reason)
 
 
-async def change(
+async def change_hosts(
     work: Work, bookings: Sequence[Booking], before: Iterable[ClaimedHost], claimed: Claimed, reason: AssignmentReason
 ) -> None:
     """Stage that others host a booking, or all of a session, and move what was counted for whose place they take."""
     if not claimed.replaced:
         return
-    work.stage(host_store.replace_hosts([each.id for each in bookings], claimed.replaced))
+    work.stage(replace_hosts([each.id for each in bookings], claimed.replaced))
     asked = {each.group.id: each.asked for each in claimed.chosen}
     groups: dict[UUID, dict[UUID, UUID]] = {}
     for each in before:
         if each.user_id in claimed.replaced and each.group_id is not None:
             groups.setdefault(each.group_id, {})[each.user_id] = claimed.replaced[each.user_id]
     replaced = (Replacement(group_id=id_, hosts=hosts, asked=asked[id_]) for id_, hosts in groups.items())
-    await ledger.move(work, meeting_of(bookings[0]), *replaced, reason=reason)
+    await move_assignment(work, meeting_of(bookings[0]), *replaced, reason=reason)
 
 
 async def count_no_show(work: Work, event_type: EventType, booking: Booking) -> None:
@@ -174,15 +189,15 @@ async def count_no_show(work: Work, event_type: EventType, booking: Booking) -> 
     if event_type.team_id is None or (await hosting.get_rules(work, event_type.id)).counts_no_shows:
         return
     if not booking.no_show:
-        await ledger.restore(work, meeting_of(booking))
-    elif not booking.seat_id or not await host_store.has_come(work.db, booking.claim_id, without=booking.id):
-        await ledger.reverse(work, meeting_of(booking), CreditReason.NO_SHOW)
+        await restore_credits(work, meeting_of(booking))
+    elif not booking.seat_id or not await has_anyone_come(work.db, booking.claim_id, without=booking.id):
+        await reverse_credits(work, meeting_of(booking), CreditReason.NO_SHOW)
 
 
-async def erase_some(work: Work, host: User, limit: int) -> int:
+async def erase_some_hosts(work: Work, host: User, limit: int) -> int:
     """Take somebody whose account is deleted out of some past bookings of other owners, and return how many."""
     await _forget_name(work, host)
-    return await host_store.keep_claims(work.db, host.id, limit)
+    return await keep_claims_of_others(work.db, host.id, limit)
 
 
 async def _forget_name(work: Work, host: User) -> None:
@@ -190,8 +205,8 @@ async def _forget_name(work: Work, host: User) -> None:
     spelled = {normalize(form, host.name) for form in ("NFC", "NFD")} | {host.name}
     # In a code's values, quotation marks and backslashes are escaped.
     spelled |= {msgspec.json.encode(each).decode()[1:-1] for each in spelled}
-    found = await host_store.list_reasons(work.db, host.id, list(spelled))
+    found = await list_end_reasons(work.db, host.id, list(spelled))
     booking_ids = [each.id for each in found if mentions(say(each.cancel_reason or ""), host.name)]
     request_ids = [each.id for each in found if mentions(say(each.request_reason or ""), host.name)]
     if booking_ids or request_ids:
-        await host_store.forget_reasons(work.db, booking_ids=booking_ids, request_ids=request_ids)
+        await forget_end_reasons(work.db, booking_ids=booking_ids, request_ids=request_ids)

@@ -104,7 +104,7 @@ def replace_hosts(booking_ids: Sequence[UUID], replaced: Mapping[UUID, UUID]) ->
     return Change(REPLACE, (booking_ids, list(replaced), list(replaced.values())))
 
 
-def change_hosts(booking_id: UUID, hosts: Sequence[ClaimedHost]) -> tuple[Change, Change]:
+def replace_all_hosts(booking_id: UUID, hosts: Sequence[ClaimedHost]) -> tuple[Change, Change]:
     """Let the hosts of another session host a booking, with their claims."""
     added = insert_hosts(booking_id, hosts)
     return Change(CHANGE, added.args), Change(LEAVE, (booking_id, [each.user_id for each in hosts]))
@@ -117,7 +117,7 @@ async def list_hosts(db: Db, booking_ids: Sequence[UUID]) -> HostsOfBookings:
     return hosts
 
 
-async def list_replaceable(db: Db, booking_id: UUID, user_id: UUID) -> tuple[list[ClaimedHost], bool, bool]:
+async def list_replaceable_hosts(db: Db, booking_id: UUID, user_id: UUID) -> tuple[list[ClaimedHost], bool, bool]:
     """List who hosts a booking, the organizer first, and tell whether somebody manages the team, or is a colleague."""
     rows = await db.fetch(LIST_REPLACEABLE, [booking_id], user_id)
     is_manager, is_colleague = (any(row[name] for row in rows) for name in ("is_manager", "is_colleague"))
@@ -130,7 +130,7 @@ async def find_hosted(db: Db, booking_id: UUID, user_id: UUID) -> tuple[BookingD
     return (to_details(row), row["is_colleague"]) if row else None
 
 
-async def is_host(db: Db, booking_id: UUID, user_id: UUID) -> bool:
+async def is_host_of_booking(db: Db, booking_id: UUID, user_id: UUID) -> bool:
     """Answer whether somebody hosts a booking for a team, and still belongs to its organization."""
     return bool(await db.fetchval(IS_HOST_STILL, booking_id, user_id))
 
@@ -150,7 +150,9 @@ async def lock_session(db: Db, claim_id: UUID) -> list[BookingDetails]:
     return [to_details(row) for row in await db.fetch(statement, claim_id)]
 
 
-async def list_upcoming(db: Db, user_id: UUID, *, now: datetime, team_ids: Sequence[UUID] | None = None) -> list[UUID]:
+async def list_upcoming_of_host(
+    db: Db, user_id: UUID, *, now: datetime, team_ids: Sequence[UUID] | None = None
+) -> list[UUID]:
     """List the bookings and requests that somebody hosts for some teams, or for all, and that are not over."""
     return [row["id"] for row in await db.fetch(UPCOMING, user_id, now, team_ids)]
 
@@ -164,25 +166,25 @@ class UpcomingBooking(Struct, frozen=True, kw_only=True):
     invitee_email: str
 
 
-async def list_of_event_type(db: Db, event_type_id: UUID, *, now: datetime) -> list[UpcomingBooking]:
+async def list_upcoming_of_event_type(db: Db, event_type_id: UUID, *, now: datetime) -> list[UpcomingBooking]:
     """List the bookings and requests of an event type that are not over."""
     rows = await db.fetch(OF_EVENT_TYPE, event_type_id, now)
     return [UpcomingBooking(**{**row, "status": Status(row["status"])}) for row in rows]
 
 
-async def give_to_owner(db: Db, owner_id: UUID, contacts: Mapping[UUID, UUID | None]) -> None:
+async def give_bookings_to_owner(db: Db, owner_id: UUID, contacts: Mapping[UUID, UUID | None]) -> None:
     """Make somebody the owner of bookings, each with a contact of theirs; those that wait have none yet."""
     await db.execute(GIVE_TO_OWNER, owner_id, list(contacts), list(contacts.values()))
 
 
-async def has_come(db: Db, session_id: UUID, *, without: UUID) -> bool:
+async def has_anyone_come(db: Db, session_id: UUID, *, without: UUID) -> bool:
     """Answer whether somebody else of a session is not known to have missed it."""
     statement = """select exists (select from bookings
         where claim_id = $1 and id <> $2 and status = 'CONFIRMED' and not no_show)"""
     return bool(await db.fetchval(statement, session_id, without))
 
 
-async def is_manager(db: Db, event_type_id: UUID, user_id: UUID) -> bool:
+async def is_manager_of_event_type(db: Db, event_type_id: UUID, user_id: UUID) -> bool:
     """Answer whether somebody manages the team of an event type, and is an active member of the organization."""
     statement = f"select exists (select from event_types e where e.id = $1 and {is_managed('$2')})"
     return bool(await db.fetchval(statement, event_type_id, user_id))
@@ -196,16 +198,16 @@ class EndedBooking(Struct, frozen=True, kw_only=True):
     request_reason: str | None
 
 
-async def list_reasons(db: Db, user_id: UUID, texts: Sequence[str]) -> list[EndedBooking]:
+async def list_end_reasons(db: Db, user_id: UUID, texts: Sequence[str]) -> list[EndedBooking]:
     """List why bookings of other owners that somebody hosts have ended, where one of the texts is in it."""
     return [EndedBooking(**row) for row in await db.fetch(REASONS, user_id, texts)]
 
 
-async def forget_reasons(db: Db, *, booking_ids: Sequence[UUID], request_ids: Sequence[UUID]) -> None:
+async def forget_end_reasons(db: Db, *, booking_ids: Sequence[UUID], request_ids: Sequence[UUID]) -> None:
     """Remove why bookings, and why requests for some, have ended."""
     await db.execute(FORGET_REASONS, booking_ids, request_ids)
 
 
-async def keep_claims(db: Db, user_id: UUID, limit: int) -> int:
+async def keep_claims_of_others(db: Db, user_id: UUID, limit: int) -> int:
     """Let some bookings of other owners have claims of their own instead of those of a host who is erased."""
     return count_of(await db.execute(KEEP_CLAIMS, user_id, limit))

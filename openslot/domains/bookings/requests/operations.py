@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
-from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.claims.operations import erase_freed_time, free_time
 from openslot.domains.bookings import errors, pending, rules
 from openslot.domains.bookings.events import (
     BookingDeclined,
@@ -18,8 +18,8 @@ from openslot.domains.bookings.events import (
     BookingRequested,
     BookingWithdrawn,
 )
-from openslot.domains.bookings.hosts import operations as hosts
-from openslot.domains.bookings.hosts import store as host_store
+from openslot.domains.bookings.hosts.operations import find_hosts, free_unconfirmed_hosts, show_hosts, tell_with_hosts
+from openslot.domains.bookings.hosts.store import is_host_of_booking, is_manager_of_event_type
 from openslot.domains.bookings.models import (
     Booking,
     BookingDetails,
@@ -29,8 +29,8 @@ from openslot.domains.bookings.models import (
     Host,
     RequestState,
 )
-from openslot.domains.bookings.requests import store as request_store
-from openslot.domains.event_types.links import operations as links
+from openslot.domains.bookings.requests import store
+from openslot.domains.event_types.links.operations import give_link_back
 from openslot.domains.teams.models import CreditReason
 from openslot.platform.core.actor import SYSTEM
 from openslot.platform.core.db import Row
@@ -52,7 +52,7 @@ CREDIT_REASONS = {
 }
 
 
-async def begin(work: Work, details: BookingDetails) -> None:
+async def begin_booking_request(work: Work, details: BookingDetails) -> None:
     """Write a booking whose insert and claims are staged, and ask its host, or all hosts of a team."""
     booking = details.booking
     request = BookingRequest(
@@ -61,11 +61,11 @@ async def begin(work: Work, details: BookingDetails) -> None:
         state=RequestState.WAITING,
         lapses_at=rules.lapses_at(booking, within=timedelta(hours=work.runtime.settings.confirm_within_hours)),
     )
-    work.stage(request_store.insert_request(request))
-    await work.record(hosts.tell(work, BookingRequested, details, lapses_at=request.lapses_at))
+    work.stage(store.insert_request(request))
+    await work.record(tell_with_hosts(work, BookingRequested, details, lapses_at=request.lapses_at))
 
 
-async def confirm(work: Work, ref: BookingRef) -> Booking:
+async def confirm_booking_request(work: Work, ref: BookingRef) -> Booking:
     """Confirm what an invitee has asked for: from now on it is a booking; confirmed again, it stays as it is.
 
     Of a team the owner may, each of its hosts, and the managers; who answers first decides.
@@ -74,11 +74,11 @@ async def confirm(work: Work, ref: BookingRef) -> Booking:
     if found.request.state is RequestState.CONFIRMED and _is_own_answer(work, found):
         return found.details.booking
     _check_open(work, found)
-    work.stage(request_store.end_request(_end(work, found, RequestState.CONFIRMED)))
+    work.stage(store.end_request(_end(work, found, RequestState.CONFIRMED)))
     return await pending.confirm(work, found.details, payment=None)
 
 
-async def decline(work: Work, ref: BookingRef, *, reason: str | None = None) -> BookingRequest:
+async def decline_booking_request(work: Work, ref: BookingRef, *, reason: str | None = None) -> BookingRequest:
     """Decline what an invitee has asked for and free its time; declined again, it stays as it is."""
     found = await _get_for_answer(work, ref)
     if found.request.state is RequestState.DECLINED and _is_own_answer(work, found):
@@ -88,7 +88,7 @@ async def decline(work: Work, ref: BookingRef, *, reason: str | None = None) -> 
     return await _free(work, found, ended, BookingDeclined, reason=ended.reason)
 
 
-async def withdraw(work: Work, booking_id: UUID) -> BookingRequest:
+async def withdraw_booking_request(work: Work, booking_id: UUID) -> BookingRequest:
     """Withdraw a request on behalf of its invitee and free its time; withdrawn again, it stays as it is."""
     found = require(await _lock(work, BookingRef(booking_id, None)), errors.BookingNotFound)
     if found.request.state is RequestState.WITHDRAWN:
@@ -97,9 +97,9 @@ async def withdraw(work: Work, booking_id: UUID) -> BookingRequest:
     return await _free(work, found, _end(work, found, RequestState.WITHDRAWN), BookingWithdrawn)
 
 
-async def decline_some(work: Work, host: User, *, reason: str, limit: int | None) -> int:
+async def decline_some_booking_requests(work: Work, host: User, *, reason: str, limit: int | None) -> int:
     """Decline what waits and belongs to a host who leaves, some of it or all, and return how much."""
-    waiting = await request_store.list_owned(work.db, host.id, limit=limit)
+    waiting = await store.list_owned(work.db, host.id, limit=limit)
     for booking_id in waiting:
         found = await _lock(work, BookingRef(booking_id, host.id))
         if found is not None and found.request.state is RequestState.WAITING:
@@ -110,32 +110,30 @@ async def decline_some(work: Work, host: User, *, reason: str, limit: int | None
 
 async def get_request(work: Work, ref: BookingRef) -> FoundRequest:
     """Read a request that somebody may answer."""
-    found = require(await request_store.find_request(work.db, ref), errors.RequestNotFound)
+    found = require(await store.find_request(work.db, ref), errors.RequestNotFound)
     await _check_may_answer(work, found.details, ref.host_id)
     return found
 
 
-async def find_waiting(work: Work, ref: BookingRef) -> BookingDetails | None:
+async def find_waiting_request(work: Work, ref: BookingRef) -> BookingDetails | None:
     """Find what waits for an answer, which nobody else can give until the commit."""
     found = await _lock(work, ref)
     return found.details if found and found.request.state is RequestState.WAITING else None
 
 
-async def get_with_host(work: Work, booking_id: UUID) -> tuple[BookingRequest, BookingDetails, Host]:
+async def get_request_with_host(work: Work, booking_id: UUID) -> tuple[BookingRequest, BookingDetails, Host]:
     """Read a request as its invitee sees it; only they and the host know of it."""
-    return require(await request_store.find_with_host(work.db, booking_id), errors.BookingNotFound)
+    return require(await store.find_with_host(work.db, booking_id), errors.BookingNotFound)
 
 
-async def list_waiting(work: Work, host: User) -> list[FoundRequest]:
+async def list_waiting_requests(work: Work, host: User) -> list[FoundRequest]:
     """List what waits for somebody, as the owner or as a host of a team, by its start."""
-    return await request_store.list_waiting(work.db, host.id, limit=MAX_WAITING)
+    return await store.list_waiting(work.db, host.id, limit=MAX_WAITING)
 
 
-async def list_of_event_type(work: Work, reader: User, event_type_id: UUID) -> list[FoundRequest]:
+async def list_requests_of_event_type(work: Work, reader: User, event_type_id: UUID) -> list[FoundRequest]:
     """List what can be answered of a team's event type, by its start; nothing for who neither owns nor manages it."""
-    return await request_store.list_of_event_type(
-        work.db, event_type_id, reader_id=reader.id, now=work.now, limit=MAX_WAITING
-    )
+    return await store.list_of_event_type(work.db, event_type_id, reader_id=reader.id, now=work.now, limit=MAX_WAITING)
 
 
 async def _get_for_answer(work: Work, ref: BookingRef) -> FoundRequest:
@@ -147,11 +145,11 @@ async def _get_for_answer(work: Work, ref: BookingRef) -> FoundRequest:
 
 async def _lock(work: Work, ref: BookingRef) -> FoundRequest | None:
     """Keep others from answering a request, and read who hosts it now."""
-    found = await request_store.lock_request(work.db, ref)
+    found = await store.lock_request(work.db, ref)
     if found is None or found.details.event_type.team_id is None:
         return found
-    taken = await hosts.find(work, found.details)
-    return replace(found, details=replace(found.details, hosts=hosts.show(taken)), taken=taken)
+    taken = await find_hosts(work, found.details)
+    return replace(found, details=replace(found.details, hosts=show_hosts(taken)), taken=taken)
 
 
 async def _check_may_answer(work: Work, details: BookingDetails, user_id: UUID | None) -> None:
@@ -159,9 +157,9 @@ async def _check_may_answer(work: Work, details: BookingDetails, user_id: UUID |
     if user_id is None or user_id == details.booking.host_id:
         return
     hosts_it = any(each.user_id == user_id for each in details.hosts)
-    if hosts_it and await host_store.is_host(work.db, details.booking.id, user_id):
+    if hosts_it and await is_host_of_booking(work.db, details.booking.id, user_id):
         return
-    if not await host_store.is_manager(work.db, details.event_type.id, user_id):
+    if not await is_manager_of_event_type(work.db, details.event_type.id, user_id):
         raise errors.RequestNotFound
 
 
@@ -187,12 +185,12 @@ async def _free(
 ) -> BookingRequest:
     booking = found.details.booking
     if found.taken:
-        await hosts.free_unconfirmed(work, booking, found.taken, CREDIT_REASONS[ended.state])
+        await free_unconfirmed_hosts(work, booking, found.taken, CREDIT_REASONS[ended.state])
     else:
-        claims.free(work, booking.claim_id, booking.seat_id)
-    links.give_back(work, booking.id)
-    work.stage(request_store.end_request(ended))
-    await work.record(hosts.tell(work, event, found.details, **more))
+        free_time(work, booking.claim_id, booking.seat_id)
+    give_link_back(work, booking.id)
+    work.stage(store.end_request(ended))
+    await work.record(tell_with_hosts(work, event, found.details, **more))
     return ended
 
 
@@ -202,7 +200,7 @@ class LapsePlan(Struct, frozen=True):
 
 async def plan_lapses(work: Work) -> str:
     """Plan to end the requests whose time is over: each for itself, so that none waits for another."""
-    due = await request_store.list_due(work.db, now=work.now, limit=AT_ONCE)
+    due = await store.list_due(work.db, now=work.now, limit=AT_ONCE)
 
     async def plan(row: Row) -> None:
         booking_id, host_id = row["booking_id"], row["host_id"]
@@ -231,9 +229,9 @@ async def tidy(work: Work) -> str:
     before = work.now - KEPT_FOR
 
     async def erase_some(limit: int) -> int:
-        gone = await request_store.delete_ended(work.db, before=before, limit=limit)
+        gone = await store.delete_ended_requests(work.db, before=before, limit=limit)
         claim_ids = [each for claim_ids, _ in gone for each in claim_ids]
-        await claims.erase_freed(work, claim_ids, [seat_id for _, seat_id in gone if seat_id])
+        await erase_freed_time(work, claim_ids, [seat_id for _, seat_id in gone if seat_id])
         return len(gone)
 
     return f"{await repeat(erase_some)} requests removed"

@@ -94,7 +94,7 @@ async def list_owned(db: Db, host_id: UUID, *, limit: int | None) -> list[UUID]:
     return [row["booking_id"] for row in await db.fetch(OWNED, host_id, limit)]
 
 
-async def list_ends(db: Db, booking_ids: Sequence[UUID]) -> dict[UUID, datetime]:
+async def list_ends_of_requests(db: Db, booking_ids: Sequence[UUID]) -> dict[UUID, datetime]:
     """Read until when each of some requests can be answered."""
     statement = "select booking_id, lapses_at from booking_requests where booking_id = any($1)"
     return {row["booking_id"]: row["lapses_at"] for row in await db.fetch(statement, booking_ids)}
@@ -106,7 +106,7 @@ async def list_due(db: Db, *, now: datetime, limit: int) -> Sequence[Row]:
     return await db.fetch(statement, now, limit)
 
 
-async def delete_ended(db: Db, *, before: datetime, limit: int) -> list[tuple[list[UUID], UUID | None]]:
+async def delete_ended_requests(db: Db, *, before: datetime, limit: int) -> list[tuple[list[UUID], UUID | None]]:
     """Delete bookings that were never confirmed and whose request has ended, and return their claims and seats."""
     statement = """
         with gone as (

@@ -79,7 +79,7 @@ order by e.active desc, e.position, e.id limit $5"""
 _found = msgspec.json.Decoder(SearchResults)
 
 
-async def search(db: Db, host_id: UUID, text: str, *, now: datetime, limit: int) -> SearchResults:
+async def find_by_name(db: Db, host_id: UUID, text: str, *, now: datetime, limit: int) -> SearchResults:
     """Find what has a text in its name, by one statement."""
     folded = fold(text)
     grams = cover(folded)

@@ -6,14 +6,21 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.domains.availability.claims import operations as claims
+from openslot.domains.availability.claims.operations import free_time, free_times, judge_weeks, take_weeks
 from openslot.domains.bookings import email_proofs, errors, operations, rules, store
 from openslot.domains.bookings.events import BookingCancelled, BookingCreated, BookingEvent
-from openslot.domains.bookings.hosts import operations as hosts
+from openslot.domains.bookings.hosts.operations import (
+    add_hosts_of_series,
+    cancel_hosts,
+    count_hosts_of_series,
+    find_hosts_of_all,
+    show_hosts,
+    tell_with_hosts,
+)
 from openslot.domains.bookings.models import Booking, BookingDetails, BookingRef, BookingWanted
 from openslot.domains.bookings.series.models import BookedSeries, OnConflict, Recurrence, SeriesDate
-from openslot.domains.bookings.strangers import operations as strangers
-from openslot.domains.event_types.links import operations as links
+from openslot.domains.bookings.strangers.operations import reserve_confirmation, spend_mail_of_booking
+from openslot.domains.event_types.links.operations import take_link_uses
 from openslot.domains.teams.models import BookingHost
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.ids import new_id
@@ -30,19 +37,17 @@ async def create_series(work: Work, wanted: BookingWanted, recurrence: Recurrenc
     """
     wanted = operations.check_wanted(wanted)
     rules.check_weeks(recurrence.weeks)
-    weeks = await claims.judge_weeks(
-        work, wanted.which, wanted.starts_at, weeks=recurrence.weeks, hold_id=wanted.hold_id
-    )
+    weeks = await judge_weeks(work, wanted.which, wanted.starts_at, weeks=recurrence.weeks, hold_id=wanted.hold_id)
     event_type = weeks.event_type
     rules.check_weeks(recurrence.weeks, max_=event_type.max_weeks)
     operations.check_for(work, event_type, wanted)
     if not weeks.open or (weeks.closed and recurrence.on_conflict is OnConflict.REFUSE):
         raise errors.SeriesUnavailable(weeks.closed, wanted.invitee.zone)
-    taken = await claims.take_weeks(work, weeks)
+    taken = await take_weeks(work, weeks)
     is_proven = await email_proofs.check(work, event_type, wanted)
     await operations.check_invitee(work, event_type, wanted.invitee.email, bookings=len(weeks.open))
     # One mail tells of all dates.
-    wanted = await strangers.spend_for(work, event_type.owner_id, wanted)
+    wanted = await spend_mail_of_booking(work, event_type.owner_id, wanted)
     contact = await operations.find_contact(work, event_type, wanted)
     series_id, bookings = new_id(), []
     for claimed in taken:
@@ -50,23 +55,23 @@ async def create_series(work: Work, wanted: BookingWanted, recurrence: Recurrenc
         bookings.append(await operations.locate(work, replace(drafted, series_id=series_id)))
     work.stage(store.insert_series(bookings, source=wanted.source, is_proven=is_proven))
     if weeks.found.link is not None:
-        links.take_uses(work, weeks.found.link, *(each.id for each in bookings))
+        take_link_uses(work, weeks.found.link, *(each.id for each in bookings))
     if wanted.message_consent is not None:
         work.stage(store.insert_consents(bookings, wanted.message_consent, now=work.now))
-    hosts.add_series(work, bookings, taken)
+    add_hosts_of_series(work, bookings, taken)
     first, *others = bookings
-    details = BookingDetails(first, event_type, contact, hosts.show(taken[0].hosts))
-    told = hosts.tell(
+    details = BookingDetails(first, event_type, contact, show_hosts(taken[0].hosts))
+    told = tell_with_hosts(
         work,
         BookingCreated,
         details,
         series=_list_dates(bookings),
         skipped=weeks.closed,
-        is_reserved=await strangers.reserve_confirmation(work, first.host_id),
+        is_reserved=await reserve_confirmation(work, first.host_id),
     )
     later = (replace(told, booking=each, series=(), skipped=(), told_by=first.id) for each in others)
     await work.record(told, *later)
-    await hosts.count_series(work, bookings, taken)
+    await count_hosts_of_series(work, bookings, taken)
     return BookedSeries(id=series_id, bookings=tuple(bookings), skipped=weeks.closed)
 
 
@@ -75,21 +80,21 @@ async def cancel_series(work: Work, ref: BookingRef, *, reason: str | None = Non
 
     A host cancels only the dates that they host, and an owner those that they own.
     """
-    series_id = (await operations.get_for_change(work, ref)).booking.series_id
+    series_id = (await operations.get_booking_for_change(work, ref)).booking.series_id
     if series_id is None:
         raise Invalid(details={"series": NO_SERIES})
     upcoming = await store.lock_series(work.db, series_id, ref, now=work.now)
     if not upcoming:
         return []
     cancelled = [operations.draft_cancelled(work, each, reason=reason) for each in upcoming]
-    taken = await hosts.find_all(work, upcoming)
+    taken = await find_hosts_of_all(work, upcoming)
     if taken:
-        await hosts.cancel(work, upcoming[0].event_type, taken, *cancelled)
+        await cancel_hosts(work, upcoming[0].event_type, taken, *cancelled)
     else:
-        claims.free_all(work, [each.claim_id for each in cancelled if each.seat_id is None])
+        free_times(work, [each.claim_id for each in cancelled if each.seat_id is None])
         for each in cancelled:
             if each.seat_id is not None:
-                claims.free(work, each.claim_id, each.seat_id)
+                free_time(work, each.claim_id, each.seat_id)
     work.stage(store.update_series_cancelled(cancelled))
     now = [replace(details, booking=booking) for details, booking in zip(upcoming, cancelled, strict=True)]
     await work.record(*_tell_cancelled(work, now))
@@ -104,9 +109,9 @@ def _tell_cancelled(work: Work, cancelled: list[BookingDetails]) -> Iterator[Boo
     for each in cancelled:
         first, *others = alike[each.hosts]
         if each.booking is first:
-            yield hosts.tell(work, BookingCancelled, each, series=_list_dates([first, *others]))
+            yield tell_with_hosts(work, BookingCancelled, each, series=_list_dates([first, *others]))
         else:
-            yield hosts.tell(work, BookingCancelled, each, told_by=first.id)
+            yield tell_with_hosts(work, BookingCancelled, each, told_by=first.id)
 
 
 async def list_series(work: Work, booking: Booking, *, by: UUID | None = None) -> list[Booking]:

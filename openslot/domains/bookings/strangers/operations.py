@@ -6,12 +6,11 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from openslot.domains.allowances.models import Allowance, CauseKind, Cost, CostCause
-from openslot.domains.allowances.operations import causes_of, has_spent, has_spent_on_page, note_refused, spend
+from openslot.domains.allowances.operations import causes_of, has_spent, has_spent_on_page, note_refused_cost, spend
 from openslot.domains.allowances.rules import DAY, HOUR
 from openslot.domains.bookings import rules
 from openslot.domains.bookings.models import BookingWanted
-from openslot.domains.bookings.strangers import store as stranger_store
-from openslot.domains.bookings.strangers.store import count_strangers
+from openslot.domains.bookings.strangers.store import count_strangers, is_phone_proven, list_sending_numbers
 from openslot.platform.core.countries import CountryNames, is_allowed, list_allowed
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.work import Work
@@ -20,7 +19,7 @@ from openslot.platform.i18n import Text
 OTHER_COUNTRY = Text("is of a country that messages are not sent to, only to: %(countries)s. Leave the box unticked")
 
 
-async def spend_for(work: Work, host_id: UUID, wanted: BookingWanted) -> BookingWanted:
+async def spend_mail_of_booking(work: Work, host_id: UUID, wanted: BookingWanted) -> BookingWanted:
     """Refuse a booking that would mail more strangers than whoever asks may cause.
 
     Beyond the messages that they may cause it is made without them: what is returned says so.
@@ -62,17 +61,17 @@ async def reserve_confirmation(work: Work, host_id: UUID) -> bool:
 
 async def _has_spent_message(work: Work, host_id: UUID, phone: str) -> bool:
     """Refuse a phone that no number of the host sends to, and spend one that has proven nothing."""
-    numbers = await stranger_store.list_numbers(work.db, host_id)
+    numbers = await list_sending_numbers(work.db, host_id)
     if not numbers:
         return True
     if not any(is_allowed(phone, number=each.number, countries=each.countries) for each in numbers):
         cause = CostCause(kind=CauseKind.COUNTRY, name=str(host_id))
-        note_refused(work.runtime, Cost.MESSAGE, cause, Allowance(0, DAY), host_id=host_id)
+        note_refused_cost(work.runtime, Cost.MESSAGE, cause, Allowance(0, DAY), host_id=host_id)
         allowed = dict.fromkeys(code for each in numbers for code in list_allowed(each.number, each.countries))
         raise Invalid(details={"messageConsent.phone": OTHER_COUNTRY.fill(countries=CountryNames(tuple(allowed)))})
     # Whoever wants messages sent to others names a domain that is not theirs.
     causes = await _causes_of(work, host_id)
-    if not causes or await stranger_store.is_proven(work.db, host_id, phone, since=work.now - HOUR):
+    if not causes or await is_phone_proven(work.db, host_id, phone, since=work.now - HOUR):
         return True
     return await has_spent(work, Cost.MESSAGE, causes, host_id=host_id)
 

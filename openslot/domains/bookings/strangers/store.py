@@ -62,11 +62,11 @@ class SendingNumber(Struct, frozen=True):
     countries: tuple[str, ...]
 
 
-async def list_numbers(db: Db, host_id: UUID) -> list[SendingNumber]:
+async def list_sending_numbers(db: Db, host_id: UUID) -> list[SendingNumber]:
     return [SendingNumber(row["number"], tuple(row["countries"])) for row in await db.fetch(NUMBERS, host_id)]
 
 
-async def is_proven(db: Db, host_id: UUID, phone: str, *, since: datetime) -> bool:
+async def is_phone_proven(db: Db, host_id: UUID, phone: str, *, since: datetime) -> bool:
     """Answer whether a phone has written to a host, or was given for messages since a time."""
     return bool(await db.fetchval(IS_PROVEN, host_id, phone, since))
 

@@ -27,7 +27,7 @@ from openslot.platform.core.events import Event
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.work import Work
 
-IMPORT = "contacts.import"
+CONTACT_IMPORT = "contacts.import"
 # Short enough that its locks are held only briefly, and that other people's effects run in between.
 BATCH = 250
 MAX_UNFINISHED, MAX_RUNNING, MAX_KEPT = 5, 2, 20
@@ -80,12 +80,12 @@ async def start_import(
         raise ImportLimitExceeded
     started = replace(found, columns=columns, existing=existing, state=ImportState.RUNNING, updated_at=work.now)
     await store.start_import(work.db, started)
-    await plan_next(work, ImportPlan(import_id=import_id, actor=work.actor), owner.id)
+    await plan_next_lines(work, ImportPlan(import_id=import_id, actor=work.actor), owner.id)
     return started
 
 
-async def plan_next(work: Work, plan: ImportPlan, owner_id: UUID | None) -> None:
-    await work.plan(IMPORT, str(plan.import_id), due_at=work.now, payload=plan, tenant_id=owner_id)
+async def plan_next_lines(work: Work, plan: ImportPlan, owner_id: UUID | None) -> None:
+    await work.plan(CONTACT_IMPORT, str(plan.import_id), due_at=work.now, payload=plan, tenant_id=owner_id)
 
 
 async def import_batch(work: Work, import_id: UUID) -> bool:
@@ -118,11 +118,13 @@ async def list_imports(work: Work, owner: User) -> list[ContactImport]:
     return await store.list_imports(work.db, owner.id, limit=MAX_KEPT)
 
 
-async def list_sample(work: Work, owner: User, import_id: UUID) -> list[ImportLine]:
+async def list_import_sample(work: Work, owner: User, import_id: UUID) -> list[ImportLine]:
     return await store.list_lines(work.db, owner.id, import_id, behind=0, limit=3)
 
 
-async def list_bad_lines(work: Work, owner: User, import_id: UUID, *, page: int = 1, limit: int) -> list[ImportLine]:
+async def list_bad_import_lines(
+    work: Work, owner: User, import_id: UUID, *, page: int = 1, limit: int
+) -> list[ImportLine]:
     return await store.list_bad_lines(work.db, owner.id, import_id, limit=limit, offset=(page - 1) * limit)
 
 

@@ -28,7 +28,7 @@ async def list_accounts(work: Work, owner_id: UUID) -> list[PaymentAccount]:
     return await store.list_accounts(work.db, owner_id)
 
 
-async def check_account(work: Work, event_type: EventType, *, known: UUID | None = None) -> None:
+async def check_account_of_event_type(work: Work, event_type: EventType, *, known: UUID | None = None) -> None:
     """Refuse an account that the owner can't be paid to; the one that is named already needs no check."""
     wanted = event_type.payment_connection_id
     if event_type.price is None or wanted in (None, known):
@@ -63,18 +63,18 @@ async def count_following_organization(work: Work, organization_id: UUID, *, in_
     return _count(await store.list_following_organization(work.db, organization_id, in_place_of=in_place_of))
 
 
-async def tell_disconnected(work: Work, connection_id: UUID, *, by: UUID) -> None:
+async def tell_account_disconnected(work: Work, connection_id: UUID, *, by: UUID) -> None:
     """Tell those whose event types name an account that somebody else has disconnected."""
     gone = await store.list_naming(work.db, connection_id)
     await _tell(work, [each for each in gone if each.owner_id != by], None)
 
 
-async def tell_left(work: Work, owner_id: UUID, *, organization_id: UUID) -> None:
+async def tell_owner_left(work: Work, owner_id: UUID, *, organization_id: UUID) -> None:
     """Tell somebody who has left an organization which of their event types were paid to its account."""
     await _tell(work, await store.list_left(work.db, owner_id, organization_id), None)
 
 
-async def tell_chosen(work: Work, event_type: EventType) -> None:
+async def tell_account_chosen(work: Work, event_type: EventType) -> None:
     """Tell an owner that somebody has chosen another account in their name."""
     accounts = await list_accounts(work, event_type.owner_id)
     name = next((each.name for each in accounts if each.id == event_type.payment_connection_id), None)

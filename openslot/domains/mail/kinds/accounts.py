@@ -6,17 +6,20 @@ from uuid import UUID
 from openslot.domains.access import address_changes
 from openslot.domains.access.events import AddressChangeRequested
 from openslot.domains.access.models import AddressChange
-from openslot.domains.access.resets import operations as resets
-from openslot.domains.access.resets.operations import NoReset, Reset, ResetRequested
-from openslot.domains.accounts import operations as accounts
+from openslot.domains.access.resets.operations import RESET_LASTS, NoReset, Reset, ResetRequested, begin_reset
 from openslot.domains.accounts import sign_ups
-from openslot.domains.accounts import store as accounts_store
 from openslot.domains.accounts.errors import InvalidInvitation
 from openslot.domains.accounts.events import InvitationCreated, SignUpRequested, UserChanged, UserPasswordChanged
-from openslot.domains.accounts.invitations import operations as invitations
+from openslot.domains.accounts.invitations.operations import (
+    INVITATION_LASTS,
+    get_invitation,
+    invitation_token,
+    invitation_url,
+)
 from openslot.domains.accounts.models import SignUp, User
-from openslot.domains.accounts.operations import AddressKept
-from openslot.domains.accounts.profiles import operations as profiles
+from openslot.domains.accounts.operations import AddressKept, find_user_by_email, get_user, is_unclaimed
+from openslot.domains.accounts.profiles.operations import find_organization_brand
+from openslot.domains.accounts.store import find_user
 from openslot.domains.bookings.words import format_short
 from openslot.domains.mail import reasons
 from openslot.domains.mail.models import Draft, Fact, Letter, Link, MailKind, Recipient, compose
@@ -46,10 +49,10 @@ BY_OWNER = (
 
 async def send_reset(work: Work, effect: Effect) -> Outcome:
     """Send the link to a new password, if the address has an account that may have one."""
-    if work.now - effect.created_at >= resets.RESET_LASTS:
+    if work.now - effect.created_at >= RESET_LASTS:
         return await leave_unsent(work, effect, reasons.EXPIRED)
     async with work.runtime.transaction(SYSTEM) as begun:
-        reset = await resets.begin_reset(begun, effect.id, effect.plan(ResetRequested))
+        reset = await begin_reset(begun, effect.id, effect.plan(ResetRequested))
     if isinstance(reset, NoReset):
         return await leave_unsent(work, effect, reset.reason)
     letter = _write_reset(reset) if reset.managed_by is None else _write_managed(reset.managed_by)
@@ -59,7 +62,7 @@ async def send_reset(work: Work, effect: Effect) -> Outcome:
 async def tell_password_changed(work: Work, effect: Effect) -> Outcome:
     """Notify the owner of an account that its password was changed."""
     event = effect.event(UserPasswordChanged)
-    user = await accounts_store.find_user(work.db, event.user_id, now=work.now)
+    user = await find_user(work.db, event.user_id, now=work.now)
     if user is None:
         return await leave_unsent(work, effect, reasons.DELETED)
     when = format_short(effect.event_at, user.zone, choose_locale(user.locale))
@@ -82,7 +85,7 @@ async def tell_address_changed(work: Work, effect: Effect) -> Outcome:
     event = effect.event(UserChanged)
     if fold_ascii(event.email) == fold_ascii(event.previous_email):
         return Skipped(reasons.SAME_ADDRESS)
-    user = await accounts_store.find_user(work.db, event.user_id, now=work.now)
+    user = await find_user(work.db, event.user_id, now=work.now)
     if user is None:
         return await leave_unsent(work, effect, reasons.DELETED)
     letter = compose(
@@ -97,7 +100,7 @@ async def tell_address_changed(work: Work, effect: Effect) -> Outcome:
 async def tell_address_kept(work: Work, effect: Effect) -> Outcome:
     """Notify an owner that the provider has another address, and that the account keeps the current one."""
     kept = effect.plan(AddressKept)
-    user = await accounts_store.find_user(work.db, kept.user_id, now=work.now)
+    user = await find_user(work.db, kept.user_id, now=work.now)
     if user is None:
         return await leave_unsent(work, effect, reasons.DELETED)
     letter = compose(
@@ -120,8 +123,8 @@ async def send_confirmation_link(work: Work, effect: Effect) -> Outcome:
     change = await address_changes.find_change(work, effect.event(AddressChangeRequested).change_id)
     if change is None:
         return await leave_unsent(work, effect, reasons.NOT_WAITING)
-    owner = await accounts.find_user_by_email(work, change.email)
-    user = await accounts.get_user(work, change.user_id)
+    owner = await find_user_by_email(work, change.email)
+    user = await get_user(work, change.user_id)
     letter = _write_taken(owner) if owner else _write_confirmation(work.runtime, user, change)
     to = to_owner(owner) if owner else to_owner(user, change.email)
     # Not among the mails of the user who asked: which of the two was sent must stay unknown to them.
@@ -133,7 +136,7 @@ async def tell_address_change_requested(work: Work, effect: Effect) -> Outcome:
     change = await address_changes.find_change(work, effect.event(AddressChangeRequested).change_id)
     if change is None:
         return await leave_unsent(work, effect, reasons.NOT_WAITING)
-    user = await accounts.get_user(work, change.user_id)
+    user = await get_user(work, change.user_id)
     letter = compose(
         Text("Someone wants to change the email address of your account"),
         Text("The address changes when the link that we have sent to the new one is used."),
@@ -150,7 +153,7 @@ async def send_deletion_link(work: Work, effect: Effect) -> Outcome:
     expires_at = effect.created_at + deletions.LINK_LASTS
     if work.now >= expires_at:
         return await leave_unsent(work, effect, reasons.EXPIRED)
-    user = await accounts_store.find_user(work.db, effect.plan(DeletionLinkRequested).user_id, now=work.now)
+    user = await find_user(work.db, effect.plan(DeletionLinkRequested).user_id, now=work.now)
     if user is None or user.disabled_at is not None:
         return await leave_unsent(work, effect, reasons.CLOSED if user else reasons.DELETED)
     letter = compose(
@@ -172,8 +175,8 @@ async def send_sign_up(work: Work, effect: Effect) -> Outcome:
         return await leave_unsent(work, effect, reasons.SIGN_UP_OVER)
     if await sign_ups.has_enough_mail(work, sign_up):
         return await leave_unsent(work, effect, reasons.ENOUGH_LINKS)
-    user = await accounts.find_user_by_email(work, sign_up.email)
-    if user is not None and await accounts.is_unclaimed(work, user):
+    user = await find_user_by_email(work, sign_up.email)
+    if user is not None and await is_unclaimed(work, user):
         # The link gives them the account that a provider has opened with their address.
         user = None
     letter = _write_existing(work.runtime, user) if user else _write_sign_up(work.runtime, sign_up)
@@ -182,20 +185,20 @@ async def send_sign_up(work: Work, effect: Effect) -> Outcome:
     )
 
 
-async def invite(work: Work, effect: Effect) -> Outcome:
+async def send_invitation(work: Work, effect: Effect) -> Outcome:
     """Send the link of an invitation, in the organization's colors, while it is valid."""
     event = effect.event(InvitationCreated)
     try:
-        found = await invitations.get_invitation(work, invitations.invitation_token(work.runtime, event.invitation_id))
+        found = await get_invitation(work, invitation_token(work.runtime, event.invitation_id))
     except InvalidInvitation:
         return await leave_unsent(work, effect, reasons.INVITATION_OVER)
     user, organization = found.user, one_line(event.organization_name)
     draft = Draft(
         id=effect.id,
         kind=MailKind.INVITATION,
-        letter=_write_invitation(event, invitations.invitation_url(work.runtime, event.invitation_id)),
+        letter=_write_invitation(event, invitation_url(work.runtime, event.invitation_id)),
         recipient=to_owner(user),
-        brand=await profiles.find_organization_brand(work, event.organization_id, name=organization),
+        brand=await find_organization_brand(work, event.organization_id, name=organization),
         locale=choose_locale(user.locale),
         host_id=user.id,
     )
@@ -233,7 +236,7 @@ def _write_reset(reset: Reset) -> Letter:
     return compose(
         Text("Choose a new password"),
         Text("Someone requested a new password for your account %(email)s.", email=reset.user.email),
-        _only_once(resets.RESET_LASTS),
+        _only_once(RESET_LASTS),
         button=Link(label=Text("Choose a new password"), url=reset.url),
         footer=SAME_PASSWORD,
     )
@@ -308,7 +311,7 @@ def _write_invitation(event: InvitationCreated, url: str) -> Letter:
         PluralText(
             "The link can be used once, within %(count)s day.",
             "The link can be used once, within %(count)s days.",
-            count=invitations.LASTS.days,
+            count=INVITATION_LASTS.days,
         ),
         heading=Text("Join %(organization)s", organization=organization),
         button=Link(label=Text("Accept the invitation"), url=url),

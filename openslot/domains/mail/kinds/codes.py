@@ -2,12 +2,12 @@
 
 from openslot.domains.access import email_codes
 from openslot.domains.access.email_codes import CodePlan
-from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.models import EventType
+from openslot.domains.event_types.operations import get_any_event_type
 from openslot.domains.mail import reasons
 from openslot.domains.mail.meetings import MailHost
 from openslot.domains.mail.models import Draft, Fact, Letter, MailAddress, MailKind, Recipient, RecipientRole, compose
-from openslot.domains.mail.operations import deliver, find_host, leave_unsent
+from openslot.domains.mail.operations import deliver, find_mail_host, leave_unsent
 from openslot.platform.core.actor import SYSTEM
 from openslot.platform.core.events import Effect
 from openslot.platform.core.text import one_line
@@ -21,8 +21,8 @@ async def send_code(work: Work, effect: Effect) -> Outcome:
     code = await email_codes.find_code(work, effect.plan(CodePlan).code_id)
     if code is None:
         return await leave_unsent(work, effect, reasons.CODE_EXPIRED)
-    event_type = await event_types.get_any_event_type(work, code.event_type_id)
-    host = await find_host(work, event_type.owner_id, color=event_type.color)
+    event_type = await get_any_event_type(work, code.event_type_id)
+    host = await find_mail_host(work, event_type.owner_id, color=event_type.color)
     if host is None:
         return await leave_unsent(work, effect, reasons.CODE_EXPIRED)
     draft = Draft(

@@ -1,10 +1,9 @@
 """Mails to people about departures that wait, one for many of them, and about an organization that was deleted."""
 
-from openslot.domains.mail import operations as mail
 from openslot.domains.mail import reasons
 from openslot.domains.mail.models import Fact, Letter, compose
 from openslot.domains.mail.notices import to_owner, write_notice
-from openslot.domains.mail.operations import deliver, mail_server
+from openslot.domains.mail.operations import deliver, find_mail_host, mail_server
 from openslot.domains.mail.rules import DELAYS
 from openslot.domains.people import store
 from openslot.domains.people.departures import REPORT_HELD, HeldReport
@@ -23,7 +22,7 @@ async def report_held(work: Work, effect: Effect) -> Outcome:
     """Notify one administrator which departures wait, unless they were decided meanwhile."""
     report = effect.plan(HeldReport)
     held = await store.list_held(work.db, report.organization_id, now=work.now)
-    administrator = await mail.find_host(work, report.administrator_id)
+    administrator = await find_mail_host(work, report.administrator_id)
     if not held or administrator is None:
         return Skipped(reasons.NOTHING_HELD)
     letter = _write_letter(one_line(report.organization_name), held)
@@ -54,7 +53,7 @@ def _write_letter(organization: str, held: list[HeldDeparture]) -> Letter:
 async def tell_deleted(work: Work, effect: Effect) -> Outcome:
     """Notify one owner or administrator that the organization was deleted."""
     notice = effect.plan(DeletionNotice)
-    administrator = await mail.find_host(work, notice.administrator_id)
+    administrator = await find_mail_host(work, notice.administrator_id)
     if administrator is None:
         return Skipped(reasons.NO_ADMINISTRATOR)
     to, host_id = to_owner(administrator), notice.administrator_id

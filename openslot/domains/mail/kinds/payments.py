@@ -4,7 +4,7 @@ from openslot.domains.bookings.words import format_day
 from openslot.domains.mail import reasons
 from openslot.domains.mail.meetings import list_recipients
 from openslot.domains.mail.models import Draft, Fact, MailAddress, MailKind, compose
-from openslot.domains.mail.operations import deliver, find_host, leave_unsent
+from openslot.domains.mail.operations import deliver, find_mail_host, leave_unsent
 from openslot.domains.payments.events import PaymentRefunded
 from openslot.domains.payments.words import show_amount
 from openslot.platform.core.actor import SYSTEM
@@ -19,7 +19,7 @@ async def tell_refunded(work: Work, effect: Effect) -> Outcome:
     """Tell the invitee that money is on its way back."""
     event = effect.event(PaymentRefunded)
     booking, payment = event.booking, event.payment
-    host = await find_host(work, payment.host_id, color=event.event_type.color)
+    host = await find_mail_host(work, payment.host_id, color=event.event_type.color)
     if host is None:
         return await leave_unsent(work, effect, reasons.HOST_GONE)
     invitee = list_recipients(booking, [host])[0]

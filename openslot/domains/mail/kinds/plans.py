@@ -1,10 +1,9 @@
 """Mails about plans that are paid for."""
 
-from openslot.domains.mail import operations as mail
 from openslot.domains.mail import reasons
 from openslot.domains.mail.models import Letter, compose
 from openslot.domains.mail.notices import to_owner, write_notice
-from openslot.domains.mail.operations import deliver, mail_server
+from openslot.domains.mail.operations import deliver, find_mail_host, mail_server
 from openslot.domains.mail.rules import DELAYS
 from openslot.domains.plans.operations import TELL_SECOND, SecondSubscription
 from openslot.platform.core.actor import SYSTEM
@@ -16,7 +15,7 @@ from openslot.platform.i18n import Text
 async def tell_second(work: Work, effect: Effect) -> Outcome:
     """Tell somebody that they had paid twice, and that the second subscription is cancelled."""
     second = effect.plan(SecondSubscription)
-    told = await mail.find_host(work, second.told_id) if second.told_id else None
+    told = await find_mail_host(work, second.told_id) if second.told_id else None
     if told is None or second.told_id is None:
         return Skipped(reasons.DELETED)
     draft = write_notice(effect, _write_letter(), to_owner(told), host_id=second.told_id)

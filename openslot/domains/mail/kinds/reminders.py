@@ -8,14 +8,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.errors import BookingNotFound
 from openslot.domains.bookings.models import Booking, BookingDetails, BookingRef, Status
+from openslot.domains.bookings.operations import get_booking
 from openslot.domains.bookings.takeovers import find_taken_over
 from openslot.domains.bookings.words import format_short
-from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.errors import EventTypeNotFound
 from openslot.domains.event_types.models import EventType
+from openslot.domains.event_types.operations import get_any_event_type
 from openslot.domains.mail import reasons
 from openslot.domains.mail.letters import (
     explain_mail,
@@ -37,10 +37,10 @@ from openslot.domains.mail.meetings import (
     with_payment,
 )
 from openslot.domains.mail.models import Draft, Letter, LetterBody, Link, MailKind, Recipient, RecipientRole, compose
-from openslot.domains.mail.operations import deliver, find_host, find_hosts, leave_unsent
-from openslot.domains.reminders import operations as reminders
+from openslot.domains.mail.operations import deliver, find_hosts, find_mail_host, leave_unsent
 from openslot.domains.reminders import rules
 from openslot.domains.reminders.models import Entries, ReminderChannel, ReminderEntry, ReminderMoment
+from openslot.domains.reminders.operations import get_reminders
 from openslot.domains.reminders.placeholders import (
     Placeholder,
     describe_booking,
@@ -55,8 +55,8 @@ from openslot.platform.core.events import Change, Effect
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.text import fold_ascii, one_line
 from openslot.platform.core.work import Expanded, Outcome, Runtime, Skipped, Work
-from openslot.platform.flags import operations as flags
 from openslot.platform.flags.models import FlagKey
+from openslot.platform.flags.operations import is_enabled
 from openslot.platform.i18n import CodedReason, Text
 from openslot.platform.i18n.languages import Locale, choose_locale
 from openslot.platform.i18n.localization import localize
@@ -154,7 +154,7 @@ def _name(booking: Booking, entry: ReminderEntry, recipient: Recipient) -> str:
 
 
 async def _list_wanted(work: Work, booking: Booking) -> Entries:
-    entries = await reminders.get_reminders(work, booking.host_id, booking.event_type_id)
+    entries = await get_reminders(work, booking.host_id, booking.event_type_id)
     return rules.list_of_channels(entries, ReminderChannel.EMAIL)
 
 
@@ -169,7 +169,7 @@ async def remind(work: Work, effect: Effect) -> Outcome:
     """Send one person a reminder or a follow-up, unless it is no longer useful."""
     reminder = effect.plan(Reminder)
     try:
-        details = await bookings.get_booking(work, BookingRef(reminder.booking_id, None))
+        details = await get_booking(work, BookingRef(reminder.booking_id, None))
     except BookingNotFound:
         return await leave_unsent(work, effect, reasons.CANCELLED)
     entries = await _list_wanted(work, details.booking)
@@ -201,7 +201,7 @@ async def _find_lost_meaning(
         return reasons.MOVED
     if booking.no_show:
         return reasons.NO_SHOW
-    if not await flags.is_enabled(work, FlagKey.MAIL_REMINDERS, user_id=booking.host_id):
+    if not await is_enabled(work, FlagKey.MAIL_REMINDERS, user_id=booking.host_id):
         return reasons.SWITCHED_OFF
     return rules.find_lost_meaning(entry, entries, booking.starts_at, booking.ends_at, now=work.now)
 
@@ -276,7 +276,9 @@ class TestReminder(Struct, frozen=True, kw_only=True):
     """The recipient as lists of effects show it."""
 
 
-async def plan_test(work: Work, user: User, event_type: EventType, entry: ReminderEntry, language: str) -> None:
+async def plan_test_reminder(
+    work: Work, user: User, event_type: EventType, entry: ReminderEntry, language: str
+) -> None:
     """Let a reminder or a follow-up about a made-up booking be sent to the host's own address, and to nobody else."""
     test = TestReminder(
         user_id=user.id,
@@ -290,14 +292,14 @@ async def plan_test(work: Work, user: User, event_type: EventType, entry: Remind
 
 async def send_test(work: Work, effect: Effect) -> Outcome:
     test = effect.plan(TestReminder)
-    host = await find_host(work, test.user_id)
+    host = await find_mail_host(work, test.user_id)
     if host is None:
         return await leave_unsent(work, effect, reasons.CANCELLED)
     try:
-        event_type = await event_types.get_any_event_type(work, test.event_type_id)
+        event_type = await get_any_event_type(work, test.event_type_id)
     except EventTypeNotFound:
         return await leave_unsent(work, effect, reasons.CANCELLED)
-    draft = write_sample(work, host, event_type, test.entry, language=test.language, id_=effect.id)[0]
+    draft = write_sample_reminder(work, host, event_type, test.entry, language=test.language, id_=effect.id)[0]
     note = Text("This is a test of the words that you have written. There is no booking, so its links lead nowhere.")
     letter = replace(
         draft.letter,
@@ -309,11 +311,11 @@ async def send_test(work: Work, effect: Effect) -> Outcome:
     return await deliver(work, effect, replace(own, is_public=False), SYSTEM)
 
 
-def write_sample(
+def write_sample_reminder(
     work: Work, host: MailHost, event_type: EventType, entry: ReminderEntry, *, language: str, id_: UUID
 ) -> list[Draft]:
     """Write what each reader would get about a made-up booking, in one language."""
-    booking = make_up_booking(event_type, entry, host.zone, language, now=work.now)
+    booking = make_up_sample_booking(event_type, entry, host.zone, language, now=work.now)
     details = BookingDetails(booking, event_type, None)
     meeting = read_meeting(work.runtime, details, (replace(host, locale=language),), cause=SYSTEM)
     page = sample_url(work.runtime)
@@ -329,7 +331,9 @@ def sample_url(runtime: Runtime) -> str:
     return f"{runtime.settings.public_url}/manage/example"
 
 
-def make_up_booking(event_type: EventType, entry: ReminderEntry, zone: str, language: str, *, now: datetime) -> Booking:
+def make_up_sample_booking(
+    event_type: EventType, entry: ReminderEntry, zone: str, language: str, *, now: datetime
+) -> Booking:
     length, distance = timedelta(minutes=event_type.duration_minutes), timedelta(minutes=entry.minutes)
     starts_at = now + distance if entry.is_reminder else now - distance - length
     starts_at = starts_at.replace(minute=0, second=0, microsecond=0) + timedelta(hours=entry.is_reminder)

@@ -33,7 +33,7 @@ from openslot.platform.core.work import Expanded, Outcome, Runtime, Target, Work
 from openslot.platform.i18n import Text, recall
 from openslot.platform.i18n.languages import Locale, choose_locale
 
-ASK = "mail.ask_host"
+ASK_HOST = "mail.ask_host"
 TO_INVITEE: dict[str, tuple[type[BookingEvent], MailKind]] = {
     BookingRequested.type: (BookingRequested, MailKind.REQUEST),
     BookingDeclined.type: (BookingDeclined, MailKind.DECLINE),
@@ -52,7 +52,7 @@ async def ask_host(work: Work, effect: Effect) -> Outcome:
     if event.hosts and effect.target is None:
         lane = f"mail:booking:{event.booking.id}"
         told = (*_list_asked(event), *(each.id for each in former))
-        return Expanded(tuple(Target(reaction=ASK, target=str(each), lane=f"{lane}@{each}") for each in told))
+        return Expanded(tuple(Target(reaction=ASK_HOST, target=str(each), lane=f"{lane}@{each}") for each in told))
     hosts = await find_hosts(work, event)
     host = next((each for each in (*hosts, *former) if effect.target in {None, str(each.id)}), None)
     if host is None or event.lapses_at <= work.now:
@@ -91,7 +91,7 @@ def _list_asked(event: BookingRequested) -> list[UUID]:
     return [each.user_id for each in event.hosts if each.user_id not in known]
 
 
-async def tell_invitee(work: Work, effect: Effect) -> Outcome:
+async def tell_requester(work: Work, effect: Effect) -> Outcome:
     """Tell the invitee that their request was sent, was declined, or was not answered in time."""
     type_, kind = TO_INVITEE[effect.event_type]
     event = effect.event(type_)

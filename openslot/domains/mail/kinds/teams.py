@@ -23,7 +23,7 @@ from openslot.domains.mail.letters import (
 )
 from openslot.domains.mail.meetings import MailedMeeting, MailHost, to_host
 from openslot.domains.mail.models import Draft, Letter, MailKind, Recipient, RecipientRole, compose
-from openslot.domains.mail.operations import find_host
+from openslot.domains.mail.operations import find_mail_host
 from openslot.domains.teams.models import BookingHost
 from openslot.platform.core.actor import Actor
 from openslot.platform.core.text import defuse, one_line
@@ -42,7 +42,7 @@ async def find_former(work: Work, event: BookingEvent) -> tuple[MailHost, ...]:
     """Read those who host a booking no longer, since this event."""
     still = {each.user_id for each in event.hosts}
     gone = [each.user_id for each in list_previous(event) if each.user_id not in still]
-    found = [await find_host(work, each, color=event.event_type.color) for each in gone]
+    found = [await find_mail_host(work, each, color=event.event_type.color) for each in gone]
     return tuple(each for each in found if each is not None)
 
 

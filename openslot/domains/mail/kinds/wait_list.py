@@ -17,11 +17,11 @@ from openslot.domains.mail.models import (
     RecipientRole,
     compose,
 )
-from openslot.domains.mail.operations import deliver, find_host, leave_unsent
-from openslot.domains.wait_list import operations as wait_list
+from openslot.domains.mail.operations import deliver, find_mail_host, leave_unsent
 from openslot.domains.wait_list.errors import EntryNotFound
 from openslot.domains.wait_list.events import WaitListEvent, WaitListJoined, WaitListOffered, WaitListOfferEnded
 from openslot.domains.wait_list.models import EntryState, FoundEntry, Offer, OfferState
+from openslot.domains.wait_list.operations import get_wait_list_entry, wait_list_url
 from openslot.platform.core.actor import SYSTEM
 from openslot.platform.core.events import Effect
 from openslot.platform.core.text import one_line
@@ -35,7 +35,7 @@ async def ask_to_confirm(work: Work, effect: Effect) -> Outcome:
     return await _send(work, effect, effect.event(WaitListJoined), None)
 
 
-async def offer(work: Work, effect: Effect) -> Outcome:
+async def send_offer(work: Work, effect: Effect) -> Outcome:
     """Tell somebody that a time is kept for them, unless that is over."""
     return await _send(work, effect, effect.event(WaitListOffered), OfferState.OFFERED)
 
@@ -47,13 +47,13 @@ async def tell_withdrawn(work: Work, effect: Effect) -> Outcome:
 
 async def _send(work: Work, effect: Effect, event: WaitListEvent, state: OfferState | None) -> Outcome:
     try:
-        found = await wait_list.get_entry(work, event.entry_id)
+        found = await get_wait_list_entry(work, event.entry_id)
     except EntryNotFound:
         return await leave_unsent(work, effect, reasons.NOT_LISTED)
     offered = _find_offer(found, getattr(event, "offer_id", None), state)
     if state is not None and (offered is None or (state is OfferState.OFFERED and not offered.is_open(now=work.now))):
         return await leave_unsent(work, effect, reasons.OFFER_ENDED)
-    host = await find_host(work, event.host_id, color=found.event_type.color)
+    host = await find_mail_host(work, event.host_id, color=found.event_type.color)
     if host is None:
         return await leave_unsent(work, effect, reasons.NOT_LISTED)
     entry = found.entry
@@ -81,7 +81,7 @@ def _find_offer(found: FoundEntry, offer_id: UUID | None, state: OfferState | No
 
 
 def _write(runtime: Runtime, found: FoundEntry, offered: Offer | None, host: MailHost, locale: Locale) -> Letter:
-    url = wait_list.entry_url(runtime, found.entry.id)
+    url = wait_list_url(runtime, found.entry.id)
     if offered is None:
         return _write_joined(found, host, locale, url)
     if offered.state is OfferState.OFFERED:

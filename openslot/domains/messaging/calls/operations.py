@@ -5,10 +5,15 @@ from uuid import UUID
 
 import structlog
 
-from openslot.domains.calls import operations as calls
 from openslot.domains.calls.models import CallDirection, Ending
-from openslot.domains.calls.operations import CallSource
-from openslot.domains.messaging.calls import store as call_store
+from openslot.domains.calls.operations import CallSource, add_call_recording, find_owner_of_call, record_call
+from openslot.domains.messaging.calls.store import (
+    find_called_host,
+    insert_call_notice,
+    keep_recording,
+    lock_call,
+    take_recording,
+)
 from openslot.domains.messaging.connections.models import MessagingConnection
 from openslot.domains.messaging.models import CallNotice, CallProgress, RecordingNotice
 from openslot.domains.messaging.ports import MalformedNotice
@@ -22,7 +27,7 @@ KEPT_FOR = timedelta(days=30)
 log = structlog.get_logger()
 
 
-def check_call(work: Work, connection: MessagingConnection, notice: CallNotice) -> None:
+def check_call_notice(work: Work, connection: MessagingConnection, notice: CallNotice) -> None:
     """Refuse a notice of a call that did not go through the number, or that is too old."""
     own = notice.recipient if notice.direction is CallDirection.INBOUND else notice.sender
     if own != connection.number:
@@ -39,8 +44,8 @@ async def receive_call(work: Work, connection: MessagingConnection, notice: Call
         # Callers may hide their number, and a log is of calls with numbers.
         log.info("a call with no phone number was left out", connection=str(connection.id))
         return
-    await call_store.lock_call(work.db, connection.id, notice.id)
-    if notice.sequence is not None and not await call_store.insert_notice(
+    await lock_call(work.db, connection.id, notice.id)
+    if notice.sequence is not None and not await insert_call_notice(
         work.db, connection.id, notice.id, notice.sequence, now=work.now
     ):
         return
@@ -55,10 +60,10 @@ async def receive_call(work: Work, connection: MessagingConnection, notice: Call
 
 async def receive_recording(work: Work, connection: MessagingConnection, notice: RecordingNotice) -> None:
     """Keep a recording with its call, or until the call is known."""
-    await call_store.lock_call(work.db, connection.id, notice.call_id)
+    await lock_call(work.db, connection.id, notice.call_id)
     sealed = await seal(work, notice.ref)
-    if not await calls.add_recording(work, connection.id, notice.call_id, sealed):
-        await call_store.keep_recording(work.db, connection.id, notice.call_id, sealed, now=work.now)
+    if not await add_call_recording(work, connection.id, notice.call_id, sealed):
+        await keep_recording(work.db, connection.id, notice.call_id, sealed, now=work.now)
 
 
 def _read_phone(notice: CallNotice) -> str | None:
@@ -71,8 +76,8 @@ def _read_phone(notice: CallNotice) -> str | None:
 
 async def _find_host(work: Work, connection: MessagingConnection, notice: CallNotice, phone: str) -> UUID | None:
     """Find whose call it is: it stays with whom it began, also if they write with somebody else meanwhile."""
-    known = await calls.find_owner(work, connection.id, notice.id)
-    return known or await call_store.find_host(work.db, connection, phone=phone)
+    known = await find_owner_of_call(work, connection.id, notice.id)
+    return known or await find_called_host(work.db, connection, phone=phone)
 
 
 async def _record(
@@ -80,14 +85,14 @@ async def _record(
 ) -> None:
     at, outcome = min(notice.at or work.now, work.now), notice.status.outcome
     lasted = notice.duration or timedelta()
-    waited = await call_store.take_recording(work.db, connection.id, notice.id)
+    waited = await take_recording(work.db, connection.id, notice.id)
     seconds = None if notice.duration is None else lasted // timedelta(seconds=1)
     source = CallSource(
         connection_id=connection.id,
         recording=await seal(work, notice.recording) if notice.recording else waited,
         transcript=await seal(work, notice.transcript) if notice.transcript else None,
     )
-    await calls.record_call(
+    await record_call(
         work,
         owner_id=host_id,
         direction=notice.direction,

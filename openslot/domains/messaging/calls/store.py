@@ -18,7 +18,7 @@ NEWEST_THREAD = """
 HOST = choose_host(NEWEST_THREAD, chosen="$3")
 
 
-async def find_host(db: Db, connection: MessagingConnection, *, phone: str) -> UUID | None:
+async def find_called_host(db: Db, connection: MessagingConnection, *, phone: str) -> UUID | None:
     """Find whose call with this number it is; None if nobody is left in the organization."""
     if connection.user_id is not None:
         return connection.user_id
@@ -31,7 +31,7 @@ async def lock_call(db: Db, connection_id: UUID, call_id: str) -> None:
     await db.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", f"call {connection_id} {call_id}")
 
 
-async def insert_notice(db: Db, connection_id: UUID, call_id: str, sequence: int, *, now: datetime) -> bool:
+async def insert_call_notice(db: Db, connection_id: UUID, call_id: str, sequence: int, *, now: datetime) -> bool:
     """Remember a notice; False if it has come before."""
     statement = """insert into call_notices (connection_id, call_id, sequence, received_at)
         values ($1, $2, $3, $4) on conflict do nothing"""
@@ -52,7 +52,7 @@ async def take_recording(db: Db, connection_id: UUID, call_id: str) -> bytes | N
     return ref
 
 
-async def delete_old_notices(db: Db, *, before: datetime, limit: int) -> int:
+async def delete_old_call_notices(db: Db, *, before: datetime, limit: int) -> int:
     statement = """delete from call_notices where ctid = any(array(
         select ctid from call_notices where received_at <= $1 order by received_at limit $2))"""
     return count_of(await db.execute(statement, before, limit))

@@ -25,9 +25,9 @@ REFUSED = CodedReason("messaging.refused", "The provider refuses the account or 
 UNREACHABLE = CodedReason("messaging.unreachable", "The provider can't be reached")
 
 
-async def find_for_host(work: Work, host: User, channel: ConnectionChannel) -> MessagingConnection | None:
+async def find_host_number(work: Work, host: User, channel: ConnectionChannel) -> MessagingConnection | None:
     """Find the number that a host uses on a channel; None if it is gone, or not theirs to use any more."""
-    return await store.find_for_host(work.db, host.id, channel)
+    return await store.find_messaging_connection_for(work.db, host.id, channel)
 
 
 async def list_for_host(work: Work, host: User) -> list[MessagingConnection]:
@@ -36,7 +36,7 @@ async def list_for_host(work: Work, host: User) -> list[MessagingConnection]:
 
 
 @asynccontextmanager
-async def opened(runtime: Runtime, connection: MessagingConnection) -> AsyncIterator[MessageAccount]:
+async def opened_message_account(runtime: Runtime, connection: MessagingConnection) -> AsyncIterator[MessageAccount]:
     """Open the account of a connection, with the guarded client on behalf of its owner; no transaction may be open."""
     credentials = read_credentials(runtime, connection)
     async with opened_by(runtime, connection.owner_id, connection.provider, credentials) as account:
@@ -77,7 +77,7 @@ def notice_urls(settings: Settings, connection: MessagingConnection) -> dict[str
     return {"messages": f"{base}/messages", "status": f"{base}/status"}
 
 
-def status_url(settings: Settings, connection: MessagingConnection, message_id: UUID) -> str | None:
+def message_status_url(settings: Settings, connection: MessagingConnection, message_id: UUID) -> str | None:
     """Write where the provider reports what becomes of a message; it names the message, whose answer may be lost."""
     if connection.provider is ProviderName.GATEWAY or not can_be_notified(settings):
         return None
@@ -98,7 +98,7 @@ def describe_fault(fault: MessageFault) -> CodedReason:
     return REFUSED if isinstance(fault, TokenRefused) else UNREACHABLE
 
 
-async def keep_failure(work: Work, connection: MessagingConnection, fault: MessageFault) -> None:
+async def keep_number_failure(work: Work, connection: MessagingConnection, fault: MessageFault) -> None:
     """Write why a connection can't be used, and tell its owner once; opens a transaction of its own."""
     reason, needs_owner = keep(describe_fault(fault)), isinstance(fault, TokenRefused)
     async with work.runtime.transaction(SYSTEM) as inside:

@@ -10,7 +10,13 @@ from openslot.domains.accounts.members.store import find_role
 from openslot.domains.accounts.models import Organization, User
 from openslot.domains.messaging import host_numbers
 from openslot.domains.messaging.connections import store
-from openslot.domains.messaging.connections.accounts import describe_fault, keep_failure, opened, opened_by, tell
+from openslot.domains.messaging.connections.accounts import (
+    describe_fault,
+    keep_number_failure,
+    opened_by,
+    opened_message_account,
+    tell,
+)
 from openslot.domains.messaging.connections.events import (
     MessagingConnected,
     MessagingDisconnected,
@@ -123,7 +129,7 @@ async def check_number(work: Work, owner: NumberOwner, wanted: NumberWanted) -> 
     return CheckedNumber(wanted=wanted, found=found, known=known)
 
 
-async def connect(work: Work, owner: NumberOwner, checked: CheckedNumber) -> MessagingConnection:
+async def connect_messaging_number(work: Work, owner: NumberOwner, checked: CheckedNumber) -> MessagingConnection:
     """Keep a number that was checked: with its new token if it was connected, or in the place of another one."""
     await store.lock_owner(work.db, owner.id)
     known = await store.find_of_owner(work.db, owner.id, checked.wanted.channel)
@@ -136,38 +142,40 @@ async def connect(work: Work, owner: NumberOwner, checked: CheckedNumber) -> Mes
     return await _insert(work, owner, checked)
 
 
-async def list_connections(work: Work, owner: NumberOwner) -> list[MessagingConnection]:
+async def list_number_connections(work: Work, owner: NumberOwner) -> list[MessagingConnection]:
     """List the numbers that a user or an organization itself has connected."""
     return await store.list_of_owner(work.db, owner.id)
 
 
-async def list_all_connections(work: Work) -> list[MessagingConnection]:
+async def list_all_number_connections(work: Work) -> list[MessagingConnection]:
     return await store.list_live(work.db)
 
 
-async def get_connection(work: Work, owner: NumberOwner | None, connection_id: UUID) -> MessagingConnection:
+async def get_number_connection(work: Work, owner: NumberOwner | None, connection_id: UUID) -> MessagingConnection:
     """Read a live connection of a user or an organization itself; without an owner, of anybody, for the operator."""
-    found = await store.find(work.db, connection_id)
+    found = await store.find_messaging_connection(work.db, connection_id)
     if found is None or found.token is None or (owner is not None and found.owner_id != owner.id):
         raise MessagingNotConnected
     return found
 
 
-async def disconnect(work: Work, owner: NumberOwner | None, connection_id: UUID) -> MessagingConnection:
+async def disconnect_messaging_number(
+    work: Work, owner: NumberOwner | None, connection_id: UUID
+) -> MessagingConnection:
     """Delete a connection's tokens; its messages and calls stay."""
-    await store.lock_owner(work.db, (await get_connection(work, owner, connection_id)).owner_id)
-    connection = await get_connection(work, owner, connection_id)
+    await store.lock_owner(work.db, (await get_number_connection(work, owner, connection_id)).owner_id)
+    connection = await get_number_connection(work, owner, connection_id)
     await _end(work, connection)
     await host_numbers.tell_disconnected(work, connection)
     return connection
 
 
-async def choose_default_host(
+async def choose_number_host(
     work: Work, organization: Organization, connection_id: UUID, host_id: UUID | None
 ) -> MessagingConnection:
     """Choose which member gets messages of strangers; None for an owner."""
     await store.lock_owner(work.db, organization.id)
-    connection = await get_connection(work, organization, connection_id)
+    connection = await get_number_connection(work, organization, connection_id)
     if host_id and await find_role(work.db, organization.id, host_id) is None:
         raise Invalid(details={"defaultHost": NO_MEMBER})
     changed = replace(connection, default_host_id=host_id)
@@ -175,12 +183,12 @@ async def choose_default_host(
     return changed
 
 
-async def allow_cancelling(
+async def allow_cancelling_by_message(
     work: Work, owner: NumberOwner, connection_id: UUID, *, can_cancel: bool
 ) -> MessagingConnection:
     """Choose whether people cancel a meeting by replying C to its reminder; a number for calls has none."""
     await store.lock_owner(work.db, owner.id)
-    connection = await get_connection(work, owner, connection_id)
+    connection = await get_number_connection(work, owner, connection_id)
     if connection.channel.messages is None and can_cancel:
         raise Invalid(details={"canCancel": NO_REPLIES})
     changed = replace(connection, can_cancel=can_cancel)
@@ -188,12 +196,12 @@ async def allow_cancelling(
     return changed
 
 
-async def set_template(
+async def set_number_template(
     work: Work, owner: NumberOwner, connection_id: UUID, template: str | None
 ) -> MessagingConnection:
     """Choose the template for reminders on WhatsApp; without one, only people who have just written are reminded."""
     await store.lock_owner(work.db, owner.id)
-    connection = await get_connection(work, owner, connection_id)
+    connection = await get_number_connection(work, owner, connection_id)
     if template:
         check_template(connection.provider, connection.channel, template)
     changed = replace(connection, template=template or None)
@@ -201,12 +209,12 @@ async def set_template(
     return changed
 
 
-async def set_countries(
+async def set_number_countries(
     work: Work, owner: NumberOwner, connection_id: UUID, countries: tuple[str, ...]
 ) -> MessagingConnection:
     """Choose the countries that a number sends messages to; none: its own."""
     await store.lock_owner(work.db, owner.id)
-    connection = await get_connection(work, owner, connection_id)
+    connection = await get_number_connection(work, owner, connection_id)
     if connection.channel.messages is None and countries:
         raise Invalid(details={"countries": NO_REPLIES})
     changed = replace(connection, countries=countries)
@@ -226,16 +234,16 @@ def check_template(provider: ProviderName, channel: ConnectionChannel, template:
 async def check_connection(work: Work, connection: MessagingConnection) -> None:
     """Ask the provider whether a connected number can still be used, and keep the answer; begins no transaction."""
     try:
-        async with opened(work.runtime, connection) as account:
+        async with opened_message_account(work.runtime, connection) as account:
             await account.check(channel=connection.channel, number=connection.number)
     except MessageFault as fault:
-        await keep_failure(work, connection, fault)
+        await keep_number_failure(work, connection, fault)
         return
     async with work.transaction():
         await store.keep_success(work.db, connection.id, now=work.now)
 
 
-async def send_test(work: Work, connection: MessagingConnection, *, recipient: str, name: str) -> SentMessage:
+async def send_messaging_test(work: Work, connection: MessagingConnection, *, recipient: str, name: str) -> SentMessage:
     """Send a message to the owner's own phone at once; begins no transaction."""
     channel = connection.channel.messages
     if channel is None:
@@ -252,7 +260,7 @@ async def send_test(work: Work, connection: MessagingConnection, *, recipient: s
         id=new_id(), channel=channel, sender=connection.number, recipient=recipient, body=str(TEST.fill(name=name))
     )
     try:
-        async with opened(work.runtime, connection) as account:
+        async with opened_message_account(work.runtime, connection) as account:
             return await account.send(message)
     except MessageRefused as refused:
         reason = REFUSALS.get(refused.reason, REFUSED_MESSAGE)

@@ -53,7 +53,9 @@ select {CONNECTIONS.columns} from host_numbers n join messaging_connections c on
 where n.user_id = $1 and c.organization_id = $2 and c.disconnected_at is null and {MAY_USE} is not true"""
 
 
-async def find_for_host(db: Db, host_id: UUID, channel: ConnectionChannel) -> MessagingConnection | None:
+async def find_messaging_connection_for(
+    db: Db, host_id: UUID, channel: ConnectionChannel
+) -> MessagingConnection | None:
     """Find the number that a host writes from; None if it is gone, or not theirs to use any more."""
     row = await db.fetchrow(FOR_HOST, host_id, channel)
     return CONNECTIONS.read(row) if row else None
@@ -103,13 +105,13 @@ async def list_left(db: Db, host_id: UUID, organization_id: UUID) -> list[Messag
 
 async def get(db: Db, connection_id: UUID) -> MessagingConnection:
     """Read a connection, also one that was disconnected."""
-    found = await find(db, connection_id)
+    found = await find_messaging_connection(db, connection_id)
     if found is None:
         raise MessagingNotConnected
     return found
 
 
-async def find(db: Db, connection_id: UUID) -> MessagingConnection | None:
+async def find_messaging_connection(db: Db, connection_id: UUID) -> MessagingConnection | None:
     row = await db.fetchrow(f"select {CONNECTIONS.columns} from messaging_connections c where c.id = $1", connection_id)
     return CONNECTIONS.read(row) if row else None
 
@@ -155,7 +157,7 @@ async def keep_success(db: Db, connection_id: UUID, *, now: datetime) -> None:
     await db.execute(statement, connection_id, now)
 
 
-async def list_failing(db: Db) -> list[MessagingConnection]:
+async def list_failing_numbers(db: Db) -> list[MessagingConnection]:
     """List the live connections that could not be used the last time."""
     statement = f"""select {CONNECTIONS.columns} from messaging_connections c
         where c.failing_since is not null and c.disconnected_at is null order by c.id limit 1000"""

@@ -5,23 +5,28 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.errors import BookingNotFound
 from openslot.domains.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.domains.bookings.links import booking_url
 from openslot.domains.bookings.models import Booking, BookingDetails, BookingRef, Status
+from openslot.domains.bookings.operations import find_message_consent, get_booking
 from openslot.domains.bookings.takeovers import find_taken_over, follow_takeover
 from openslot.domains.bookings.words import ListOfNames
-from openslot.domains.conversations import operations as conversations
 from openslot.domains.conversations.models import Channel, MessagePurpose
+from openslot.domains.conversations.operations import find_or_draft_thread
 from openslot.domains.conversations.outbox.operations import BookingMessage
 from openslot.domains.messaging import sending
-from openslot.domains.messaging.connections import store as connection_store
 from openslot.domains.messaging.connections.models import ConnectionChannel
+from openslot.domains.messaging.connections.store import find_messaging_connection_for
 from openslot.domains.messaging.errors import CountryNotAllowed, MessageLimitReached, RecipientOptedOut
 from openslot.domains.messaging.models import DropReason
-from openslot.domains.messaging.reminders import rules as reminder_rules
 from openslot.domains.messaging.reminders import store
+from openslot.domains.messaging.reminders.rules import (
+    find_lost_meaning,
+    find_unwanted_reason,
+    find_wanted_entry,
+    plan_due_messages,
+)
 from openslot.domains.messaging.words import (
     DROPPED,
     MeetingWords,
@@ -30,8 +35,8 @@ from openslot.domains.messaging.words import (
     write_follow_up,
     write_reminder,
 )
-from openslot.domains.reminders import operations as reminders
 from openslot.domains.reminders.models import Entries, ReminderEntry
+from openslot.domains.reminders.operations import get_reminders
 from openslot.domains.teams.events import EventTypeTakenOver
 from openslot.platform.core.actor import SYSTEM
 from openslot.platform.core.effects import list_planned
@@ -41,8 +46,8 @@ from openslot.platform.flags.models import OutgoingChannel
 from openslot.platform.flags.switches.operations import find_stop
 from openslot.platform.i18n.languages import choose_locale
 
-PLAN, REMIND, FOLLOW_UP = "messaging.plan", "messaging.remind", "messaging.follow_up"
-REACTION_OF = {MessagePurpose.REMINDER: REMIND, MessagePurpose.FOLLOW_UP: FOLLOW_UP}
+PLAN, REMIND_BY_MESSAGE, FOLLOW_UP_BY_MESSAGE = "messaging.plan", "messaging.remind", "messaging.follow_up"
+REACTION_OF = {MessagePurpose.REMINDER: REMIND_BY_MESSAGE, MessagePurpose.FOLLOW_UP: FOLLOW_UP_BY_MESSAGE}
 EVENTS = {each.type: each for each in (BookingCreated, BookingRescheduled, BookingCancelled)}
 
 
@@ -60,7 +65,7 @@ class PlannedMessage(Struct, frozen=True, kw_only=True):
     """The channel and the number, as lists of effects show it."""
 
 
-async def plan_messages(work: Work, effect: Effect) -> Outcome:
+async def plan_reminders(work: Work, effect: Effect) -> Outcome:
     """Plan the messages of a booking as it is now, and drop those that it no longer has."""
     booking = effect.event(EVENTS[effect.event_type]).booking
     return await _plan(work, booking, since=effect.event_at, now=effect.event_at, reason=DropReason.MOVED)
@@ -80,11 +85,11 @@ async def plan_again(work: Work, effect: Effect) -> Outcome:
 
 async def _plan(work: Work, booking: Booking, *, since: datetime, now: datetime, reason: DropReason) -> Outcome:
     """Plan what is due after now, and drop what is not wanted; what was due since a time stays as it is."""
-    consent = await bookings.find_consent(work, booking.id)
-    entries = await reminders.get_reminders(work, booking.host_id, booking.event_type_id)
+    consent = await find_message_consent(work, booking.id)
+    entries = await get_reminders(work, booking.host_id, booking.event_type_id)
     is_on = booking.status is Status.CONFIRMED
     wanted = (
-        reminder_rules.plan_messages(entries, starts_at=booking.starts_at, ends_at=booking.ends_at, now=since)
+        plan_due_messages(entries, starts_at=booking.starts_at, ends_at=booking.ends_at, now=since)
         if consent and is_on
         else []
     )
@@ -121,14 +126,14 @@ async def send_planned(work: Work, effect: Effect) -> Outcome:
     """Let a message be sent that is due, unless it has lost its meaning or must not be sent; the reason is kept."""
     planned = effect.plan(PlannedMessage)
     try:
-        details = await bookings.get_booking(work, BookingRef(planned.booking_id, None))
+        details = await get_booking(work, BookingRef(planned.booking_id, None))
     except BookingNotFound:
         return _skip(DropReason.CANCELLED)
     if await store.is_queued(work.db, effect.id):
         # A worker has died after it had done this.
         return Done()
-    entries = await reminders.get_reminders(work, details.booking.host_id, details.booking.event_type_id)
-    entry = reminder_rules.find_wanted(entries, planned.purpose, planned.channel, planned.minutes)
+    entries = await get_reminders(work, details.booking.host_id, details.booking.event_type_id)
+    entry = find_wanted_entry(entries, planned.purpose, planned.channel, planned.minutes)
     lost = await _find_lost_meaning(work, details.booking, planned, entry, entries)
     if lost is not None or entry is None:
         return _skip(lost or DropReason.NOT_WANTED)
@@ -145,21 +150,19 @@ def _skip(reason: DropReason) -> Skipped:
 async def _find_lost_meaning(
     work: Work, booking: Booking, planned: PlannedMessage, entry: ReminderEntry | None, entries: Entries
 ) -> DropReason | None:
-    facts = await store.find_facts(work.db, planned.booking_id, planned.phone)
-    lost = reminder_rules.find_lost_meaning(facts, planned.purpose, valid_until=planned.valid_until, now=work.now)
-    return lost or reminder_rules.find_unwanted(entry, entries, starts_at=booking.starts_at, now=work.now)
+    facts = await store.find_booking_facts(work.db, planned.booking_id, planned.phone)
+    lost = find_lost_meaning(facts, planned.purpose, valid_until=planned.valid_until, now=work.now)
+    return lost or find_unwanted_reason(entry, entries, starts_at=booking.starts_at, now=work.now)
 
 
 async def _queue(
     work: Work, effect: Effect, planned: PlannedMessage, details: BookingDetails, entry: ReminderEntry
 ) -> Outcome:
     booking = details.booking
-    connection = await connection_store.find_for_host(
-        work.db, booking.host_id, ConnectionChannel(planned.channel.value)
-    )
+    connection = await find_messaging_connection_for(work.db, booking.host_id, ConnectionChannel(planned.channel.value))
     if connection is None:
         return _skip(DropReason.NOT_CONNECTED)
-    thread = await conversations.find_or_draft_thread(work, booking.host_id, planned.phone, planned.channel)
+    thread = await find_or_draft_thread(work, booking.host_id, planned.phone, planned.channel)
     meeting = await _describe(work, details)
     if planned.purpose is MessagePurpose.REMINDER:
         content = write_reminder(meeting, entry.text, can_cancel=connection.can_cancel)
@@ -210,12 +213,12 @@ REMINDER_REACTIONS = (
     Reaction(
         name=PLAN,
         on=tuple(EVENTS.values()),
-        run=plan_messages,
+        run=plan_reminders,
         lane="messaging",
         wanted_if=store.HAS_NUMBERS,
     ),
     Reaction(name="messaging.follow_owner", on=(EventTypeTakenOver,), run=follow_owner, wanted_if=store.HAS_NUMBERS),
     PLAN_AGAIN,
-    Reaction(name=REMIND, run=send_planned),
-    Reaction(name=FOLLOW_UP, run=send_planned),
+    Reaction(name=REMIND_BY_MESSAGE, run=send_planned),
+    Reaction(name=FOLLOW_UP_BY_MESSAGE, run=send_planned),
 )

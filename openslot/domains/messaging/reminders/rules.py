@@ -27,7 +27,7 @@ class DueMessage(Struct, frozen=True, kw_only=True):
     """How long before the meeting begins, or after it has ended."""
 
 
-def plan_messages(entries: Entries, *, starts_at: datetime, ends_at: datetime, now: datetime) -> list[DueMessage]:
+def plan_due_messages(entries: Entries, *, starts_at: datetime, ends_at: datetime, now: datetime) -> list[DueMessage]:
     """List what is due for a booking; a reminder whose time has passed is not sent."""
     return [
         DueMessage(
@@ -59,14 +59,14 @@ def find_lost_meaning(
     return DropReason.NO_SHOW if facts.no_show else None
 
 
-def find_wanted(
+def find_wanted_entry(
     entries: Entries, purpose: MessagePurpose, channel: Channel, minutes: int | None
 ) -> ReminderEntry | None:
     """Find what a message that was planned before says now; None if the host does not want it any more."""
     return find_entry(entries, MOMENT_OF[purpose], minutes, channel.value)
 
 
-def find_unwanted(
+def find_unwanted_reason(
     entry: ReminderEntry | None, entries: Entries, *, starts_at: datetime, now: datetime
 ) -> DropReason | None:
     """Say why the host does not want a message that was planned before; None if it is wanted."""

@@ -16,7 +16,7 @@ select b.status = 'CONFIRMED' as is_confirmed, b.starts_at, b.ends_at, b.no_show
 from bookings b where b.id = $1"""
 
 
-async def find_facts(db: Db, booking_id: UUID, phone: str) -> BookingFacts | None:
+async def find_booking_facts(db: Db, booking_id: UUID, phone: str) -> BookingFacts | None:
     row = await db.fetchrow(FACTS, booking_id, phone)
     return BookingFacts(**row) if row else None
 

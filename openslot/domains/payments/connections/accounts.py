@@ -19,7 +19,7 @@ UNREACHABLE = CodedReason("payments.unreachable", "Stripe can't be reached")
 
 
 @asynccontextmanager
-async def opened(runtime: Runtime, connection: PaymentConnection) -> AsyncIterator[Checkout]:
+async def opened_payment_account(runtime: Runtime, connection: PaymentConnection) -> AsyncIterator[Checkout]:
     """Open the account of a connection, with the guarded client on behalf of its owner; no transaction may be open."""
     if connection.key is None:
         raise PaymentsNotConnected

@@ -9,8 +9,14 @@ from msgspec.structs import replace
 
 from openslot.domains.accounts.models import Organization, User
 from openslot.domains.bookings.errors import PaymentUnavailable
-from openslot.domains.event_types.accounts import operations as event_types
-from openslot.domains.event_types.accounts.operations import Following
+from openslot.domains.event_types.accounts.operations import (
+    Following,
+    count_following_organization,
+    count_following_own,
+    follow_organization,
+    follow_own,
+    tell_account_disconnected,
+)
 from openslot.domains.event_types.models import PaymentAccount
 from openslot.domains.payments import operations
 from openslot.domains.payments.connections import store
@@ -18,8 +24,8 @@ from openslot.domains.payments.connections.accounts import (
     can_be_notified,
     describe_fault,
     notice_url,
-    opened,
     opened_by_key,
+    opened_payment_account,
 )
 from openslot.domains.payments.connections.events import PaymentKeyReplaced, PaymentsConnected, PaymentsDisconnected
 from openslot.domains.payments.errors import (
@@ -82,7 +88,7 @@ class CheckedAccount(Struct, frozen=True, kw_only=True):
         return _name(self.found.account_name, self.found.account_id, self.wanted.key[-ENDING:])
 
 
-async def check_account(work: Work, owner: AccountOwner, wanted: ConnectionWanted) -> CheckedAccount:
+async def check_payment_account(work: Work, owner: AccountOwner, wanted: ConnectionWanted) -> CheckedAccount:
     """Ask the provider what a key may do, and refuse one that can't do all that is needed; begins no transaction."""
     if wanted.notice_secret is not None and not wanted.notice_secret.startswith("whsec_"):
         raise Invalid(details={"noticeSecret": NO_SECRET})
@@ -105,13 +111,13 @@ async def preview_replacement(work: Work, owner: AccountOwner, known: PaymentCon
     if left.under_way:
         raise PaymentsUnderWay
     if isinstance(owner, User):
-        following = await event_types.count_following_own(work, owner.id)
+        following = await count_following_own(work, owner.id)
     else:
-        following = await event_types.count_following_organization(work, owner.id, in_place_of=known.id)
+        following = await count_following_organization(work, owner.id, in_place_of=known.id)
     return AccountReplacement(in_place_of=known.id, following=following, upcoming=left.upcoming)
 
 
-async def connect(work: Work, owner: AccountOwner, account: CheckedAccount) -> PaymentConnection:
+async def connect_payment_account(work: Work, owner: AccountOwner, account: CheckedAccount) -> PaymentConnection:
     """Keep an account that was checked: with its new key if it was connected before, or in the place of another one.
 
     Refuse if another connection is replaced, or other event types follow, than the check has found.
@@ -141,23 +147,23 @@ async def connect(work: Work, owner: AccountOwner, account: CheckedAccount) -> P
     return connection
 
 
-async def get_connection(work: Work, owner: AccountOwner) -> PaymentConnection:
+async def get_payment_connection(work: Work, owner: AccountOwner) -> PaymentConnection:
     """Read the connection of a user or an organization itself."""
-    found = await find_connection(work, owner)
+    found = await find_payment_connection(work, owner)
     if found is None:
         raise PaymentsNotConnected
     return found
 
 
-async def find_connection(work: Work, owner: AccountOwner) -> PaymentConnection | None:
+async def find_payment_connection(work: Work, owner: AccountOwner) -> PaymentConnection | None:
     return await store.find_of_owner(work.db, owner.id)
 
 
-async def preview_disconnection(work: Work, connection: PaymentConnection) -> ConnectionPreview:
+async def preview_payment_disconnection(work: Work, connection: PaymentConnection) -> ConnectionPreview:
     return await store.preview(work.db, connection.id, now=work.now)
 
 
-async def end_checkouts(work: Work, connection: PaymentConnection) -> bool:
+async def end_open_checkouts(work: Work, connection: PaymentConnection) -> bool:
     """Let nobody pay any more for what is open, and free its times; begins no transaction.
 
     Return whether some must be left open, because the provider takes the key no longer: their times are freed when the
@@ -175,7 +181,7 @@ async def end_checkouts(work: Work, connection: PaymentConnection) -> bool:
 
 async def _is_key_refused(work: Work, connection: PaymentConnection) -> bool:
     try:
-        async with opened(work.runtime, connection) as checkout:
+        async with opened_payment_account(work.runtime, connection) as checkout:
             await checkout.check_key()
     except KeyRefused:
         return True
@@ -184,12 +190,12 @@ async def _is_key_refused(work: Work, connection: PaymentConnection) -> bool:
     return False
 
 
-async def disconnect(work: Work, owner: AccountOwner, *, leaves_open: bool) -> PaymentConnection:
-    """Delete a connection's key, and let its endpoint be removed; `end_checkouts` comes first and says what it left."""
+async def disconnect_payment_account(work: Work, owner: AccountOwner, *, leaves_open: bool) -> PaymentConnection:
+    """Delete a connection's key and let its endpoint be removed; first `end_open_checkouts` says what it leaves."""
     await store.lock_owner(work.db, owner.id)
-    connection = await get_connection(work, owner)
+    connection = await get_payment_connection(work, owner)
     await _end(work, connection, leaves_open=leaves_open)
-    await event_types.tell_disconnected(work, connection.id, by=owner.id)
+    await tell_account_disconnected(work, connection.id, by=owner.id)
     return connection
 
 
@@ -200,12 +206,12 @@ REGISTERED = CodedReason(
 
 async def register_endpoint(work: Work, effect: Effect) -> Outcome:
     """Ask the provider to tell what happens; until it does, and wherever it can't, it is only read."""
-    connection = await store.find(work.db, effect.plan(UUID))
+    connection = await store.find_stored_connection(work.db, effect.plan(UUID))
     if connection is None or connection.key is None or connection.notice_secret is not None:
         return Skipped(REGISTERED)
     url = notice_url(work.runtime.settings, connection.id)
     try:
-        async with opened(work.runtime, connection) as checkout:
+        async with opened_payment_account(work.runtime, connection) as checkout:
             endpoint = await checkout.register_endpoint(url, PaymentStep(connection.id, "endpoint"))
     except (KeyRefused, RightMissing, CheckoutRefused) as fault:
         raise GiveUp(str(fault), answered=True) from None
@@ -294,11 +300,11 @@ async def _name_in_event_types(
     work: Work, owner: AccountOwner, connection: PaymentConnection, *, in_place_of: PaymentConnection | None
 ) -> Following:
     """Let event types name this account: the owner's own, and members' that name the one that it replaces."""
-    account = PaymentAccount(id=connection.id, name=name_account(connection))
+    account = PaymentAccount(id=connection.id, name=name_payment_account(connection))
     if isinstance(owner, User):
-        return await event_types.follow_own(work, account, owner.id)
+        return await follow_own(work, account, owner.id)
     if in_place_of is not None:
-        return await event_types.follow_organization(work, account, owner.id, in_place_of=in_place_of.id)
+        return await follow_organization(work, account, owner.id, in_place_of=in_place_of.id)
     return Following()
 
 
@@ -326,7 +332,7 @@ async def _keep_ending(work: Work, connection: PaymentConnection) -> None:
     await store.insert_ending(work.db, ending)
 
 
-def name_account(connection: PaymentConnection) -> str:
+def name_payment_account(connection: PaymentConnection) -> str:
     """Name an account as people know it."""
     return _name(connection.account_name, connection.account_id, connection.key_ending)
 

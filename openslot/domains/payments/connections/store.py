@@ -35,26 +35,26 @@ select exists (
         select m.organization_id from memberships m where m.user_id = $1 and m.active)))"""
 
 
-async def may_use(db: Db, host_id: UUID, payment_id: UUID) -> bool:
+async def may_use_connection(db: Db, host_id: UUID, payment_id: UUID) -> bool:
     """Answer whether a host may give back what an account took: it is their own, or that of their organization."""
     return bool(await db.fetchval(MAY_USE, host_id, payment_id))
 
 
-async def find_of_event_type(db: Db, event_type_id: UUID) -> PaymentConnection | None:
+async def find_connection_of_event_type(db: Db, event_type_id: UUID) -> PaymentConnection | None:
     """Find the account that an event type names; None if it is gone, or not its owner's to use any more."""
     row = await db.fetchrow(OF_EVENT_TYPE, event_type_id)
     return CONNECTIONS.read(row) if row else None
 
 
-async def get(db: Db, connection_id: UUID) -> PaymentConnection:
+async def get_stored_connection(db: Db, connection_id: UUID) -> PaymentConnection:
     """Read a connection, also one that was disconnected."""
-    found = await find(db, connection_id)
+    found = await find_stored_connection(db, connection_id)
     if found is None:
         raise PaymentsNotConnected
     return found
 
 
-async def find(db: Db, connection_id: UUID) -> PaymentConnection | None:
+async def find_stored_connection(db: Db, connection_id: UUID) -> PaymentConnection | None:
     row = await db.fetchrow(f"select {CONNECTIONS.columns} from payment_connections c where c.id = $1", connection_id)
     return CONNECTIONS.read(row) if row else None
 

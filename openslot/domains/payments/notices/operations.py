@@ -7,13 +7,14 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.domains.payments import operations, store
-from openslot.domains.payments.connections import store as connection_store
-from openslot.domains.payments.connections.accounts import opened
+from openslot.domains.payments import operations
+from openslot.domains.payments.connections.accounts import opened_payment_account
+from openslot.domains.payments.connections.store import find_stored_connection
 from openslot.domains.payments.errors import InvalidNotice, PaymentNotFound
 from openslot.domains.payments.models import PaymentConnection, PaymentNotice, WaitingNotice
-from openslot.domains.payments.notices import store as notice_store
+from openslot.domains.payments.notices import store
 from openslot.domains.payments.ports import CheckoutFault
+from openslot.domains.payments.store import find_id
 from openslot.platform.core.actor import Destination
 from openslot.platform.core.effects import forget_effect
 from openslot.platform.core.events import Effect
@@ -35,17 +36,17 @@ class NoticeRef(Struct, frozen=True):
     id: str
 
 
-async def get_receiver(work: Work, connection_id: UUID) -> tuple[PaymentConnection, str]:
+async def get_notice_receiver(work: Work, connection_id: UUID) -> tuple[PaymentConnection, str]:
     """Read the live connection that a notice is sent to, and the secret that signs its notices."""
-    found = await connection_store.find(work.db, connection_id)
+    found = await find_stored_connection(work.db, connection_id)
     if found is None or found.disconnected_at is not None or found.notice_secret is None:
         raise InvalidNotice
     return found, work.runtime.secrets.open(found.notice_secret)
 
 
-async def keep_notices(work: Work, connection: PaymentConnection, notices: Sequence[PaymentNotice]) -> int:
+async def keep_payment_notices(work: Work, connection: PaymentConnection, notices: Sequence[PaymentNotice]) -> int:
     """Write the notices that are new, let each be followed, and return how many they were."""
-    new = await notice_store.insert_notices(work.db, connection.id, notices, now=work.now) if notices else []
+    new = await store.insert_notices(work.db, connection.id, notices, now=work.now) if notices else []
     for notice_id in new:
         await work.plan(
             FOLLOW,
@@ -61,8 +62,8 @@ async def keep_notices(work: Work, connection: PaymentConnection, notices: Seque
 async def follow(work: Work, effect: Effect) -> Outcome:
     """Read the payment anew that a notice is about: what the notice says of it may be old."""
     ref = effect.plan(NoticeRef)
-    connection = await connection_store.find(work.db, ref.connection_id)
-    notice = await notice_store.find_waiting(work.db, ref.connection_id, ref.id)
+    connection = await find_stored_connection(work.db, ref.connection_id)
+    notice = await store.find_waiting(work.db, ref.connection_id, ref.id)
     if connection is None or notice is None:
         return Skipped(FOLLOWED)
     payment_id = await _find_payment(work, connection, notice)
@@ -74,7 +75,7 @@ async def follow(work: Work, effect: Effect) -> Outcome:
             await operations.read_anew(work.runtime, payment_id)
 
     async def finish(work: Work) -> None:
-        await notice_store.finish(work.db, ref.connection_id, ref.id, now=work.now)
+        await store.finish(work.db, ref.connection_id, ref.id, now=work.now)
         await forget_effect(work.db, effect.id)
 
     return Done(write=finish)
@@ -82,7 +83,7 @@ async def follow(work: Work, effect: Effect) -> Outcome:
 
 async def _find_payment(work: Work, connection: PaymentConnection, notice: WaitingNotice) -> UUID | None:
     """Find a payment by what a notice names; one whose intent is not known yet by the session that the provider has."""
-    found = await store.find_id(
+    found = await find_id(
         work.db,
         connection.id,
         reference=_read_id(notice.reference),
@@ -92,13 +93,13 @@ async def _find_payment(work: Work, connection: PaymentConnection, notice: Waiti
     if found is not None or notice.intent_id is None or notice.reference is not None or connection.key is None:
         return found
     try:
-        async with opened(work.runtime, connection) as checkout:
+        async with opened_payment_account(work.runtime, connection) as checkout:
             session = await checkout.find_session(notice.intent_id)
     except CheckoutFault as fault:
         raise TryLater(str(fault)) from None
     if session is None:
         return None
-    return await store.find_id(
+    return await find_id(
         work.db, connection.id, reference=_read_id(session.reference), session_id=session.id, intent_id=None
     )
 

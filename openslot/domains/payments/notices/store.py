@@ -43,7 +43,7 @@ async def finish(db: Db, connection_id: UUID, notice_id: str, *, now: datetime) 
     )
 
 
-async def delete_some_done(db: Db, *, before: datetime, limit: int) -> int:
+async def delete_some_done_notices(db: Db, *, before: datetime, limit: int) -> int:
     """Delete notices that were followed long ago."""
     statement = """with gone as (
             delete from payment_notices where (connection_id, id) in (

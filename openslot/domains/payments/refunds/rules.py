@@ -27,7 +27,7 @@ def match_refunds(
     """List the refunds that have changed at the provider, or were made there: ours are known by their step."""
     changed = []
     for told in session.refunds:
-        state = state_of(told)
+        state = state_of_refund(told)
         stored = find_refund(payment, refunds, told)
         if stored is None:
             changed.append(_note_outside(payment, told, state=state, now=now))
@@ -36,20 +36,22 @@ def match_refunds(
     return changed
 
 
-def state_of(told: Refund) -> RefundState:
+def state_of_refund(told: Refund) -> RefundState:
     return RefundState.PENDING if told.status is RefundStatus.NEEDS_ACTION else RefundState(told.status)
 
 
 def find_refund(payment: StoredPayment, refunds: Sequence[StoredRefund], told: Refund) -> StoredRefund | None:
     """Find what we know of a refund: by the provider's id, or by the step with which we have asked for it."""
     for each in refunds:
-        is_ours = told.step is not None and told.step.startswith(f"{step_of(payment, each).key.rpartition('-')[0]}-")
+        is_ours = told.step is not None and told.step.startswith(
+            f"{step_of_refund(payment, each).key.rpartition('-')[0]}-"
+        )
         if each.vendor_id == told.id or (each.vendor_id is None and is_ours):
             return each
     return None
 
 
-def step_of(payment: StoredPayment, refund: StoredRefund) -> PaymentStep:
+def step_of_refund(payment: StoredPayment, refund: StoredRefund) -> PaymentStep:
     return PaymentStep(payment.id, f"refund-{refund.id}", refund.attempt)
 
 
@@ -68,7 +70,7 @@ def _note_outside(payment: StoredPayment, told: Refund, *, state: RefundState, n
     )
 
 
-def merge(refunds: Sequence[StoredRefund], changed: Sequence[StoredRefund]) -> list[StoredRefund]:
+def merge_refunds(refunds: Sequence[StoredRefund], changed: Sequence[StoredRefund]) -> list[StoredRefund]:
     by_id = {each.id: each for each in (*refunds, *changed)}
     return sorted(by_id.values(), key=lambda each: (each.created_at, each.id))
 
@@ -81,14 +83,14 @@ def sum_refunds(payment: StoredPayment, refunds: Sequence[StoredRefund]) -> Stor
     return replace(payment, refunded_amount=given, has_failed_refund=has_failed)
 
 
-def refundable(payment: StoredPayment, refunds: Sequence[StoredRefund]) -> int:
+def count_refundable(payment: StoredPayment, refunds: Sequence[StoredRefund]) -> int:
     """Return what can still go back: what was paid without what has gone back, is on its way or asked for."""
     if payment.state is not PaymentState.PAID:
         return 0
     return max(0, payment.price.amount - sum(each.amount for each in refunds if not each.state.is_lost))
 
 
-def reduce_to_rest(payment: StoredPayment, refunds: Sequence[StoredRefund], refused: StoredRefund) -> int | None:
+def reduce_refund_to_rest(payment: StoredPayment, refunds: Sequence[StoredRefund], refused: StoredRefund) -> int | None:
     """Return what is left if less than was asked for; None if the provider had another reason to refuse."""
-    left = refundable(payment, [each for each in refunds if each.id != refused.id])
+    left = count_refundable(payment, [each for each in refunds if each.id != refused.id])
     return left if refused.is_rest and left < refused.amount else None

@@ -10,10 +10,9 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.domains.teams import store
 from openslot.domains.teams.choice import spread
 from openslot.domains.teams.errors import TeamEventTypeNotFound
-from openslot.domains.teams.ledger import store as ledger_store
+from openslot.domains.teams.ledger import store
 from openslot.domains.teams.ledger.store import ADD_CREDITS, MemberStanding
 from openslot.domains.teams.models import (
     AssignmentReason,
@@ -27,6 +26,7 @@ from openslot.domains.teams.models import (
     Replacement,
     TeamRules,
 )
+from openslot.domains.teams.store import find_rules, list_group_members, list_groups
 from openslot.platform.core.errors import require
 from openslot.platform.core.events import Change
 from openslot.platform.core.work import Work
@@ -41,26 +41,26 @@ class LoadedGroup(Struct, frozen=True, kw_only=True):
     candidates: tuple[Candidate, ...]
 
 
-async def settle(work: Work, event_type_id: UUID) -> None:
+async def settle_credits(work: Work, event_type_id: UUID) -> None:
     """Give back what holds have counted that were not booked, and spread the credit of those who have left.
 
     It is the first step before hosts are chosen, and costs one statement if there is nothing to do.
     """
-    holds, has_changed = await ledger_store.find_unsettled(work.db, event_type_id, now=work.now)
+    holds, has_changed = await store.find_unsettled(work.db, event_type_id, now=work.now)
     if holds:
-        await ledger_store.expire(work.db, holds, now=work.now)
-        _, has_changed = await ledger_store.find_unsettled(work.db, event_type_id, now=work.now)
+        await store.expire(work.db, holds, now=work.now)
+        _, has_changed = await store.find_unsettled(work.db, event_type_id, now=work.now)
     if has_changed:
         groups: dict[UUID, list[MemberStanding]] = {}
-        for each in await ledger_store.list_standings(work.db, event_type_id):
+        for each in await store.list_standings(work.db, event_type_id):
             groups.setdefault(each.group_id, []).append(each)
         for group_id, standings in groups.items():
             await _settle_group(work, group_id, standings)
 
 
-async def give_back(work: Work, hold_id: UUID) -> None:
+async def give_hold_back(work: Work, hold_id: UUID) -> None:
     """Take back what a hold has counted whose hosts are chosen again; the next step is to settle."""
-    await ledger_store.expire(work.db, [hold_id], now=work.now)
+    await store.expire(work.db, [hold_id], now=work.now)
 
 
 async def _settle_group(work: Work, group_id: UUID, standings: Sequence[MemberStanding]) -> None:
@@ -76,22 +76,22 @@ async def _settle_group(work: Work, group_id: UUID, standings: Sequence[MemberSt
         if bool(each.weight) != (each.joined_at is not None)
     }
     if joined:
-        await ledger_store.join(work.db, group_id, joined)
+        await store.join(work.db, group_id, joined)
     left = {each.user_id: -each.credit for each in standings if each.weight is None and each.credit}
     # What is missing belonged to an account that was deleted.
     spare = -sum(each.credit for each in standings if each.weight is not None)
     if spare and members:
         deltas = left | spread(spare, members)
-        await ledger_store.add_credits(work.db, group_id, deltas, CreditReason.LEFT, now=work.now)
+        await store.add_credits(work.db, group_id, deltas, CreditReason.LEFT, now=work.now)
 
 
-async def leave(work: Work, team_id: UUID, user_id: UUID) -> None:
+async def leave_groups(work: Work, team_id: UUID, user_id: UUID) -> None:
     """Spread what somebody who has left a team has in its groups; the event types of the team are locked."""
-    for event_type_id in await ledger_store.list_event_types_of(work.db, team_id, user_id):
-        await settle(work, event_type_id)
+    for event_type_id in await store.list_event_types_of(work.db, team_id, user_id):
+        await settle_credits(work, event_type_id)
 
 
-def assign(
+def assign_hosts(
     work: Work,
     group: HostGroup,
     choice: HostChoice,
@@ -105,46 +105,44 @@ def assign(
     if any(isinstance(each, Change) and each.sql is ADD_CREDITS and each.args[0] == group.id for each in work.staged):
         raise RuntimeError("A choice of this group is staged already: one of the two would be lost.")
     work.stage(
-        *ledger_store.insert_assignment(
-            group, choice, asked, reason, booking_id=booking_id, hold_id=hold_id, now=work.now
-        )
+        *store.insert_assignment(group, choice, asked, reason, booking_id=booking_id, hold_id=hold_id, now=work.now)
     )
 
 
-def keep_hold(work: Work, hold_id: UUID, booking_id: UUID) -> None:
+def keep_counted_hold(work: Work, hold_id: UUID, booking_id: UUID) -> None:
     """Stage that a hold has become a booking: what it has counted stays."""
-    work.stage(ledger_store.keep_hold(hold_id, booking_id))
+    work.stage(store.keep_hold(hold_id, booking_id))
 
 
-async def hold_again(work: Work, session_id: UUID) -> None:
+async def hold_session_again(work: Work, session_id: UUID) -> None:
     """Let a session count no longer than somebody holds a seat in it: all who have booked it are gone."""
-    await ledger_store.hold_again(work.db, session_id)
+    await store.hold_again(work.db, session_id)
 
 
-async def reverse(work: Work, booking_id: UUID, reason: CreditReason) -> None:
+async def reverse_credits(work: Work, booking_id: UUID, reason: CreditReason) -> None:
     """Take back all that a booking has counted, exactly; once more changes nothing."""
-    event_type_id = await ledger_store.reverse(work.db, booking_id, reason, now=work.now)
+    event_type_id = await store.reverse(work.db, booking_id, reason, now=work.now)
     if event_type_id is not None:
-        await settle(work, event_type_id)
+        await settle_credits(work, event_type_id)
 
 
-async def restore(work: Work, booking_id: UUID) -> None:
+async def restore_credits(work: Work, booking_id: UUID) -> None:
     """Count a booking again that was not counted because nobody came."""
-    event_type_id = await ledger_store.restore(work.db, booking_id, now=work.now)
+    event_type_id = await store.restore(work.db, booking_id, now=work.now)
     if event_type_id is not None:
-        await settle(work, event_type_id)
+        await settle_credits(work, event_type_id)
 
 
-async def move(work: Work, booking_id: UUID, *replaced: Replacement, reason: AssignmentReason) -> None:
+async def move_assignment(work: Work, booking_id: UUID, *replaced: Replacement, reason: AssignmentReason) -> None:
     """Let other hosts have a booking and pay for it: those who are replaced in one group are one choice."""
     moved = set[UUID]()
     for each in replaced:
         asked = _write_replacement(each)
-        event_type_id = await ledger_store.move(work.db, booking_id, each, reason=reason, asked=asked, now=work.now)
+        event_type_id = await store.move(work.db, booking_id, each, reason=reason, asked=asked, now=work.now)
         moved |= {event_type_id} if event_type_id else set()
     # Only once all are written: what is settled in between would change credits that the next choice was made of.
     for event_type_id in moved:
-        await settle(work, event_type_id)
+        await settle_credits(work, event_type_id)
 
 
 def _write_replacement(replaced: Replacement) -> ChoiceAsked:
@@ -155,13 +153,13 @@ def _write_replacement(replaced: Replacement) -> ChoiceAsked:
 
 async def load_groups(work: Work, event_type_id: UUID) -> list[LoadedGroup]:
     """Read the groups of an event type with everybody who may be chosen, as if they were free."""
-    rules = require(await store.find_rules(work.db, event_type_id), TeamEventTypeNotFound)
+    rules = require(await find_rules(work.db, event_type_id), TeamEventTypeNotFound)
     members: dict[UUID, list[GroupMember]] = {}
-    for each in await store.list_group_members(work.db, event_type_id):
+    for each in await list_group_members(work.db, event_type_id):
         members.setdefault(each.group_id, []).append(each)
-    groups = await store.list_groups(work.db, event_type_id)
+    groups = await list_groups(work.db, event_type_id)
     candidates = {group.id: [_to_candidate(each) for each in members.get(group.id, ())] for group in groups}
-    counted = await ledger_store.count_served(work.db, candidates, rules=rules, now=work.now)
+    counted = await store.count_served(work.db, candidates, rules=rules, now=work.now)
     return [
         LoadedGroup(group=group, rules=rules, members=tuple(members.get(group.id, ())), candidates=counted[group.id])
         for group in groups

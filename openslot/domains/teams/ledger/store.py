@@ -313,7 +313,7 @@ async def list_choices(db: Db, team_id: UUID, *, since: datetime | None = None) 
     return [CHOICES.read(row) for row in await db.fetch(statement, team_id, since)]
 
 
-async def list_last_choices(
+async def list_choices_made(
     db: Db, event_type_id: UUID, *, reader_id: UUID, now: datetime, limit: int
 ) -> list[LastChoice]:
     # A session is known by its claim, and is as those of its bookings that take place.
@@ -343,7 +343,7 @@ async def list_last_choices(
     ]
 
 
-async def list_shares(db: Db, event_type_id: UUID) -> list[MemberShare]:
+async def list_member_shares(db: Db, event_type_id: UUID) -> list[MemberShare]:
     """List who can host an event type at this moment, by group and name."""
     statement = f"""select {SHARES.columns} from {HOSTS_OF_GROUPS} join team_rules r on r.event_type_id = e.id
         where g.event_type_id = $1 and {IS_IN_GROUP} order by g.position, lower(u.name), u.no"""
@@ -359,7 +359,7 @@ async def list_entries(db: Db, team_id: UUID, *, newest: int | None = None) -> l
     return [ENTRIES.read(row) for row in await db.fetch(statement, team_id)]
 
 
-async def count_had(db: Db, team_id: UUID) -> dict[tuple[UUID, UUID], int]:
+async def count_bookings_had(db: Db, team_id: UUID) -> dict[tuple[UUID, UUID], int]:
     """Count the bookings that count for each member of each group of a team."""
     statement = """select c.group_id, c.user_id, sum(c.served) as had
         from event_types e join host_groups g on g.event_type_id = e.id join credit_entries c on c.group_id = g.id

@@ -30,7 +30,7 @@ from openslot.platform.core.ids import new_id
 from openslot.platform.core.work import Work
 
 AT_ONCE = 100
-KEPT = timedelta(days=90)
+APPROVALS_KEPT = timedelta(days=90)
 
 ApprovalDecision = Literal["approve", "reject"]
 
@@ -55,7 +55,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return self.approval.id if self.approval else None
 
 
-async def require(
+async def require_approval(
     work: Work,
     call: ToolCall,
     tool: AgentTool,
@@ -89,7 +89,9 @@ def name_approval(verdict: Verdict | None, result: object) -> object:
     return replace(result, approval_id=verdict.approval_id)
 
 
-async def keep_result(work: Work, verdict: Verdict | None, result: object, *, is_error: bool = False) -> object:
+async def keep_approved_result(
+    work: Work, verdict: Verdict | None, result: object, *, is_error: bool = False
+) -> object:
     """Use an approval up and keep what the tool answered, in the transaction in which it ran; return the answer."""
     if verdict is None or verdict.approval is None or verdict.run_as is None:
         return result
@@ -109,7 +111,7 @@ async def keep_result(work: Work, verdict: Verdict | None, result: object, *, is
     return result
 
 
-async def claim(work: Work, tool: AgentTool, approval: Approval, *, approver: str) -> Verdict:
+async def claim_approval(work: Work, tool: AgentTool, approval: Approval, *, approver: str) -> Verdict:
     """Let a call run that its approver may approve, for its requester as it is now: what it has lost, it can't use."""
     row = await store.find_requester(work.db, approval, now=work.now)
     if row is None:
@@ -130,7 +132,7 @@ async def claim(work: Work, tool: AgentTool, approval: Approval, *, approver: st
     )
 
 
-async def reject(
+async def reject_call(
     work: Work, tool: AgentTool, approval: Approval, *, approver: str, reason: str | None = None
 ) -> Verdict:
     """Reject a call that waits; the verdict has the result that its approver gets, and its requester is told why."""
@@ -146,7 +148,7 @@ async def reject(
     )
 
 
-async def lock_pending(work: Work, approval_id: UUID) -> Approval:
+async def lock_pending_approval(work: Work, approval_id: UUID) -> Approval:
     """Read an approval that a person is about to decide; nobody else decides it before the commit."""
     approval = await store.lock(work.db, approval_id)
     if approval is None:
@@ -155,18 +157,20 @@ async def lock_pending(work: Work, approval_id: UUID) -> Approval:
     return approval
 
 
-async def lock_expired(work: Work, *, limit: int = AT_ONCE) -> list[Approval]:
+async def lock_expired_approvals(work: Work, *, limit: int = AT_ONCE) -> list[Approval]:
     """List approvals that nobody has decided in time; nobody else decides them before the commit."""
     return await store.lock_expired(work.db, now=work.now, limit=limit)
 
 
-async def expire(work: Work, approval: Approval) -> None:
+async def expire_approval(work: Work, approval: Approval) -> None:
     """Close an approval that nobody has decided in time, and erase its arguments."""
     await store.decide(work.db, approval.id, ApprovalStatus.EXPIRED, None, now=work.now)
     await _tell(work, approval, "expired", approver=None)
 
 
-async def list_pending(work: Work, ids: Sequence[UUID] | None = None, *, limit: int = AT_ONCE) -> list[Approval]:
+async def list_pending_approvals(
+    work: Work, ids: Sequence[UUID] | None = None, *, limit: int = AT_ONCE
+) -> list[Approval]:
     """List the calls that wait for a decision, or those of them with these ids, oldest first."""
     return await store.list_pending(work.db, ids, now=work.now, limit=limit)
 
@@ -178,7 +182,7 @@ async def get_approval(work: Work, approval_id: UUID) -> Approval:
     return found[0]
 
 
-async def list_decided(work: Work, *, limit: int = AT_ONCE) -> list[Approval]:
+async def list_decided_approvals(work: Work, *, limit: int = AT_ONCE) -> list[Approval]:
     return await store.list_decided(work.db, limit=limit)
 
 
@@ -252,10 +256,10 @@ async def _decide(
     if approval.requester == asked.agent:
         raise refuse("wrong_approver", "A person must decide on the Orchestrator's own call")
     if decision == "reject":
-        return await reject(work, tool, approval, approver=call.caller.agent.slug)
+        return await reject_call(work, tool, approval, approver=call.caller.agent.slug)
     if work.runtime.settings.agent_approval_by_person:
         raise refuse("person_required", "In this installation, only a person may approve")
-    return await claim(work, tool, approval, approver=call.caller.agent.slug)
+    return await claim_approval(work, tool, approval, approver=call.caller.agent.slug)
 
 
 async def _tell(

@@ -107,13 +107,13 @@ async def find_requester(db: Db, approval: Approval, *, now: datetime) -> Row | 
     return await db.fetchrow(REQUESTER, approval.key_id, approval.requester, now)
 
 
-async def erase_results(db: Db, *, before: datetime, limit: int) -> int:
+async def erase_approval_results(db: Db, *, before: datetime, limit: int) -> int:
     statement = """update approvals set result = null where id = any(array(
             select id from approvals where result is not null and decided_at <= $1 order by decided_at limit $2))"""
     return count_of(await db.execute(statement, before, limit))
 
 
-async def delete_old(db: Db, *, before: datetime, limit: int) -> int:
+async def delete_old_approvals(db: Db, *, before: datetime, limit: int) -> int:
     statement = """delete from approvals where id = any(array(
             select id from approvals where created_at <= $1 and status <> 'pending' order by created_at limit $2))"""
     return count_of(await db.execute(statement, before, limit))

@@ -49,12 +49,12 @@ class CachedChainEnd:
         self.lock = asyncio.Lock()
 
 
-async def keep(runtime: Runtime, record: CallRecord) -> None:
+async def keep_record(runtime: Runtime, record: CallRecord) -> None:
     """Keep the record of a call that changed nothing; all that come at the same moment are chained in one commit."""
     await runtime.batcher(_keep_all).ask(record)
 
 
-async def keep_with(work: Work, *records: CallRecord) -> None:
+async def keep_records_with(work: Work, *records: CallRecord) -> None:
     """Keep the records of calls together with their changes: the last statement before the commit."""
     known = work.runtime.one(CachedChainEnd)
     after = await _try_to_append(work.runtime, work.db, records, known.end)
@@ -182,23 +182,25 @@ def outcome_of(refusal: Refusal) -> tuple[AuditStatus, int | None]:
     return AuditStatus.INVALID_ARGUMENTS if isinstance(refusal, Invalid) else AuditStatus.TOOL_ERROR, None
 
 
-async def note_begun(work: Work, recorder: Recorder) -> None:
+async def note_begun_call(work: Work, recorder: Recorder) -> None:
     """Note a call that is about to run without a transaction, committed at once."""
     record = recorder.write()
     await store.insert_begun(work.db, record.id, encode(record), at=record.at)
 
 
-async def keep_begun(work: Work, record: CallRecord) -> None:
+async def keep_begun_record(work: Work, record: CallRecord) -> None:
     """Keep the record of a call that was noted."""
     await store.delete_begun(work.db, record.id)
-    await keep_with(work, record)
+    await keep_records_with(work, record)
 
 
-async def keep_abandoned(work: Work, *, before: datetime) -> int:
+async def keep_abandoned_records(work: Work, *, before: datetime) -> int:
     """Keep the records of calls whose process died: nobody knows how far they came, and nothing was charged."""
     noted = await store.take_abandoned(work.db, before=before, limit=BATCH)
     if noted:
-        await keep_with(work, *(_give_up(msgspec.json.decode(each, type=CallRecord), work.now) for each in noted))
+        await keep_records_with(
+            work, *(_give_up(msgspec.json.decode(each, type=CallRecord), work.now) for each in noted)
+        )
     return len(noted)
 
 
@@ -298,18 +300,20 @@ class _Checking:
         self.faults.append(ChainFault(no=no, fault=fault))
 
 
-async def list_calls(work: Work, wanted: AuditFilter, *, page: int, limit: int) -> list[CallRecord]:
+async def list_audited_calls(work: Work, wanted: AuditFilter, *, page: int, limit: int) -> list[CallRecord]:
     return await store.list_calls(work.db, wanted, offset=(page - 1) * limit, limit=limit)
 
 
-async def list_page(work: Work, wanted: AuditFilter, *, page: int, limit: int) -> tuple[list[CallRecord], bool]:
+async def list_audit_page(work: Work, wanted: AuditFilter, *, page: int, limit: int) -> tuple[list[CallRecord], bool]:
     """List the calls on a page, newest first, and return whether there is another page."""
     # To count a million records would take too long.
     found = await store.list_calls(work.db, wanted, offset=(page - 1) * limit, limit=limit + 1)
     return found[:limit], len(found) > limit
 
 
-async def list_events(work: Work, wanted: AuditFilter, *, page: int, limit: int) -> tuple[list[RecordedEvent], bool]:
+async def list_audited_events(
+    work: Work, wanted: AuditFilter, *, page: int, limit: int
+) -> tuple[list[RecordedEvent], bool]:
     """List the events on a page, newest first, and return whether there is another page."""
     found = await store.list_events(work.db, wanted, offset=(page - 1) * limit, limit=limit + 1)
     return found[:limit], len(found) > limit

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.domains.accounts import operations as accounts
+from openslot.domains.accounts.operations import list_users_by_id
 from openslot.domains.calendars.events import CalendarBroken, CalendarRecovered
 from openslot.domains.crm.events import CrmBroken
 from openslot.domains.messaging.connections.events import MessagingBroken
@@ -63,7 +63,7 @@ async def tell_chat(work: Work, effect: Effect) -> Outcome:
     return await post(work, text)
 
 
-async def list_feed(work: Work) -> list[ChatMessage]:
+async def list_chat_feed(work: Work) -> list[ChatMessage]:
     """List what the team chat was told, newest first, even if there is none."""
     return [
         ChatMessage(**{**row, "error": say(row["error"] or "") or None})
@@ -91,7 +91,7 @@ def _find_person(event: Event, actor: Actor) -> UUID | str:
 async def _name_person(work: Work, person: UUID | str) -> str:
     if isinstance(person, str):
         return person
-    found = await accounts.list_users_by_id(work, [person])
+    found = await list_users_by_id(work, [person])
     return found[person].email if person in found else "a deleted account"
 
 

@@ -9,8 +9,8 @@ import nh3
 from msgspec import Meta, Struct
 
 from openslot.domains.accounts.models import PRODUCT
-from openslot.domains.mail import operations as mail
 from openslot.domains.mail.models import Letter, LetterBody, Link
+from openslot.domains.mail.operations import name_mail_message
 from openslot.doors.agents import rules
 from openslot.doors.agents.emails import store
 from openslot.doors.agents.events import AgentEmailQueued, MarketingOptedOut
@@ -126,8 +126,8 @@ class EmailWanted(Struct, frozen=True, kw_only=True, rename="camel", forbid_unkn
     reply_to: ExactAddress | None = None
 
 
-async def check_email(work: Work, call: ToolCall, wanted: EmailWanted) -> None:
-    """Refuse an email that the agent may not send now; nothing is locked, so `send_email` checks again."""
+async def check_agent_email(work: Work, call: ToolCall, wanted: EmailWanted) -> None:
+    """Refuse an email that the agent may not send now; nothing is locked, so `send_agent_email` checks again."""
     agent = call.caller.agent
     await _check_recipient(work, call, wanted)
     if wanted.category is EmailCategory.MARKETING and await store.is_opted_out(work.db, wanted.to):
@@ -136,7 +136,7 @@ async def check_email(work: Work, call: ToolCall, wanted: EmailWanted) -> None:
     rules.check_limits(agent.email_level, sent_at, now=work.now)
 
 
-async def send_email(work: Work, call: ToolCall, wanted: EmailWanted) -> AgentEmail:
+async def send_agent_email(work: Work, call: ToolCall, wanted: EmailWanted) -> AgentEmail:
     """Send an email when this transaction is committed."""
     agent = call.caller.agent
     await _check_recipient(work, call, wanted)
@@ -161,12 +161,12 @@ async def send_email(work: Work, call: ToolCall, wanted: EmailWanted) -> AgentEm
     await store.insert(work.db, email, sealed)
     await work.record(AgentEmailQueued(email_id=email.id, agent=email.agent, category=email.category))
     effect_id = await store.find_effect(work.db, email.id, reaction=SEND_EMAIL)
-    message_id = mail.name_message(work.runtime, effect_id)
+    message_id = name_mail_message(work.runtime, effect_id)
     await store.keep_effect(work.db, email.id, effect_id, message_id)
     return msgspec.structs.replace(email, message_id=message_id)
 
 
-async def find_email(work: Work, email_id: UUID) -> tuple[AgentEmail, EmailContent | None, str | None] | None:
+async def find_agent_email(work: Work, email_id: UUID) -> tuple[AgentEmail, EmailContent | None, str | None] | None:
     """Look up an email with its content, unless that is erased, and its reader's language, if it is known."""
     found = await store.find_email(work.db, email_id)
     if found is None:
@@ -178,7 +178,7 @@ async def find_email(work: Work, email_id: UUID) -> tuple[AgentEmail, EmailConte
     return email, msgspec.json.decode(content, type=EmailContent), locale
 
 
-async def list_emails(work: Work, *, agent: str | None, limit: int) -> list[AgentEmail]:
+async def list_agent_emails(work: Work, *, agent: str | None, limit: int) -> list[AgentEmail]:
     return await store.list_emails(work.db, agent=agent, limit=limit)
 
 
@@ -216,7 +216,7 @@ def unsubscribe_token(runtime: Runtime, recipient_id: UUID) -> str:
     return sign_id(runtime.signer, PURPOSE, recipient_id)
 
 
-async def get_recipient(work: Work, token: str) -> tuple[UUID, bool]:
+async def get_email_recipient(work: Work, token: str) -> tuple[UUID, bool]:
     """Read whose link it is, and whether that recipient has unsubscribed."""
     recipient_id = find_signed_id(work.runtime.signer, PURPOSE, token)
     if recipient_id is None:
@@ -227,8 +227,8 @@ async def get_recipient(work: Work, token: str) -> tuple[UUID, bool]:
     return recipient_id, row["opted_out_at"] is not None
 
 
-async def unsubscribe(work: Work, token: str) -> None:
+async def unsubscribe_recipient(work: Work, token: str) -> None:
     """Send no more marketing mail to the recipient; doing it again changes nothing."""
-    recipient_id, _ = await get_recipient(work, token)
+    recipient_id, _ = await get_email_recipient(work, token)
     if await store.opt_out(work.db, recipient_id, now=work.now):
         await work.record(MarketingOptedOut(recipient_id=recipient_id))

@@ -102,17 +102,17 @@ async def find_email(db: Db, email_id: UUID) -> tuple[AgentEmail, bytes | None, 
     return (EMAILS.read(row), row["content"], row["locale"]) if row else None
 
 
-def finish(email_id: UUID) -> Change:
+def finish_email(email_id: UUID) -> Change:
     return Change("update agent_emails set status = 'sent', error = null, content = null where id = $1", (email_id,))
 
 
-async def fail(db: Db, email_id: UUID, error: str) -> None:
+async def fail_email(db: Db, email_id: UUID, error: str) -> None:
     """Write that an email was not sent; its content is kept, so that an operator can retry it."""
     statement = "update agent_emails set status = 'failed', error = $2 where id = $1 and status <> 'sent'"
     await db.execute(statement, email_id, error)
 
 
-async def fail_abandoned(db: Db, *, limit: int) -> int:
+async def fail_abandoned_emails(db: Db, *, limit: int) -> int:
     """Mark emails as failed whose effects are dead."""
     return count_of(await db.execute(ABANDONED, limit))
 
@@ -124,7 +124,7 @@ async def list_emails(db: Db, *, agent: str | None, limit: int) -> list[AgentEma
     return [LISTED.read(row) for row in await db.fetch(statement, agent, limit)]
 
 
-async def delete_old(db: Db, *, before: datetime, limit: int) -> int:
+async def delete_old_emails(db: Db, *, before: datetime, limit: int) -> int:
     statement = """delete from agent_emails where id = any(array(
             select id from agent_emails where at < $1 order by at limit $2))"""
     return count_of(await db.execute(statement, before, limit))

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from msgspec import Meta, Struct
 
-from openslot.doors.agents.approvals import operations as approvals
-from openslot.doors.agents.audit import operations as audit
+from openslot.doors.agents.approvals.operations import list_pending_approvals
+from openslot.doors.agents.audit.operations import list_audit_page, list_audited_events
 from openslot.doors.agents.models import AuditFilter, AuditStatus, CallRecord, RecordedEvent
 from openslot.doors.agents.registry import tool
 from openslot.doors.agents.rules import Approval
@@ -133,10 +133,10 @@ async def search_audit_log(
     shows what such a call would do. Refused calls are recorded too. Costs nothing and changes nothing.
     """
     wanted = AuditFilter(agent=agent, user_id=user_id, tool=tool, status=status, span=read_span(from_, to))
-    calls, has_more = await audit.list_page(work, wanted, page=page, limit=limit)
+    calls, has_more = await list_audit_page(work, wanted, page=page, limit=limit)
     events: list[RecordedEvent] = []
     if tool is None and status is None:
-        events, has_more_events = await audit.list_events(work, wanted, page=page, limit=limit)
+        events, has_more_events = await list_audited_events(work, wanted, page=page, limit=limit)
         has_more = has_more or has_more_events
     waiting = await _find_waiting(work, calls)
     return AuditFindings(
@@ -148,7 +148,7 @@ async def search_audit_log(
 
 async def _find_waiting(work: Work, calls: list[CallRecord]) -> dict[UUID, WaitingCall]:
     ids = [c.approval_id for c in calls if c.status is AuditStatus.PENDING_APPROVAL and c.approval_id is not None]
-    found = await approvals.list_pending(work, ids) if ids else []
+    found = await list_pending_approvals(work, ids) if ids else []
     return {each.id: _WAITING.show(each) for each in found}
 
 

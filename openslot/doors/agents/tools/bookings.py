@@ -10,7 +10,7 @@ from openslot.domains.bookings.hosts.schemas import show_hosts
 from openslot.domains.bookings.models import BookingEntry, BookingRef, Status
 from openslot.domains.bookings.schemas import BookingFields, BookingFilter, EmailLog, IsoMoment, show_email
 from openslot.doors.agents.models import Tier
-from openslot.doors.agents.registry import USER, UserId, about, get_user, tool
+from openslot.doors.agents.registry import USER, UserId, about, get_named_user, tool
 from openslot.doors.agents.schemas import Decided
 from openslot.doors.mcp.tools import RangePaging, naming
 from openslot.platform.core.shapes import Shape
@@ -66,7 +66,7 @@ async def list_bookings(
     if user_id is None:
         found, total = await bookings.list_all_bookings(work, status=wanted, span=span, page=page, limit=limit)
     else:
-        host = await get_user(work, user_id)
+        host = await get_named_user(work, user_id)
         found, total = await bookings.list_bookings(work, host, status=wanted, span=span, page=page, limit=limit)
     return arguments.show([show_platform_booking(each) for each in found], total)
 
@@ -79,7 +79,7 @@ async def get_booking(work: Work, *, booking_id: BookingId) -> DetailedPlatformB
     nothing.
     """
     with naming("bookingId"):
-        entry, emails = await bookings.get_with_emails(work, BookingRef(booking_id, None))
+        entry, emails = await bookings.get_booking_with_emails(work, BookingRef(booking_id, None))
     logs = [show_email(email) for email in emails]
     return _DETAILED.show(entry, hosts=show_hosts(entry.hosts), email_logs=logs)
 
@@ -95,7 +95,7 @@ async def cancel_booking(work: Work, *, booking_id: BookingId, reason: SentReaso
     ref = BookingRef(booking_id, None)
     with naming("bookingId"):
         await bookings.cancel_booking(work, ref, reason=reason)
-    entry, _ = await bookings.get_with_emails(work, ref)
+    entry, _ = await bookings.get_booking_with_emails(work, ref)
     return CancelledBooking(booking=show_platform_booking(entry))
 
 
@@ -112,5 +112,5 @@ async def reschedule_booking(
     ref = BookingRef(booking_id, None)
     with naming("bookingId"):
         await bookings.reschedule_booking(work, ref, new_start_time, reason=reason)
-    entry, _ = await bookings.get_with_emails(work, ref)
+    entry, _ = await bookings.get_booking_with_emails(work, ref)
     return show_platform_booking(entry)

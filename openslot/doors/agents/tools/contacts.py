@@ -6,13 +6,13 @@ from uuid import UUID
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import User
+from openslot.domains.accounts.operations import get_user
 from openslot.domains.contacts import operations as contacts
 from openslot.domains.contacts import schemas
 from openslot.domains.contacts.models import Contact
 from openslot.doors.agents.models import Tier
-from openslot.doors.agents.registry import USER, Search, UserId, about, get_user, tool
+from openslot.doors.agents.registry import USER, Search, UserId, about, get_named_user, tool
 from openslot.doors.mcp.tools import Paging, inside, naming, read_given
 from openslot.platform.core.shapes import with_fields
 from openslot.platform.core.work import Work
@@ -60,7 +60,7 @@ async def list_contacts(
     if user_id is None:
         found, total = await contacts.list_all_contacts(work, search=search, page=page, limit=limit)
     else:
-        owner = await get_user(work, user_id)
+        owner = await get_named_user(work, user_id)
         found, total = await contacts.list_contacts(work, owner, search=search, page=page, limit=limit)
     shown = [PlatformContact(**asdict(schemas.show_listed(each)), user_id=str(each.contact.owner_id)) for each in found]
     return arguments.show(shown, total)
@@ -74,7 +74,7 @@ async def get_contact(work: Work, *, contact_id: ContactId) -> DetailedPlatformC
     """
     with naming("contactId"):
         contact = await contacts.get_any_contact(work, contact_id)
-        return await _show(work, await accounts.get_user(work, contact.owner_id), contact)
+        return await _show(work, await get_user(work, contact.owner_id), contact)
 
 
 @tool(scope="contacts:write", tier=Tier.T2, target=CONTACT)
@@ -89,12 +89,12 @@ async def update_contact_metadata(
     given = read_given(metadata, argument="metadata")
     with naming("contactId"):
         contact = await contacts.get_any_contact(work, contact_id)
-        owner = await accounts.get_user(work, contact.owner_id)
+        owner = await get_user(work, contact.owner_id)
         with inside("metadata"):
             changed = await contacts.change_contact(work, owner, contact.id, schemas.ContactChanges(**given))
         return await _show(work, owner, changed)
 
 
 async def _show(work: Work, owner: User, contact: Contact) -> DetailedPlatformContact:
-    detailed = schemas.show_detailed(await contacts.get_with_meetings(work, owner, contact.id))
+    detailed = schemas.show_detailed(await contacts.get_contact_with_meetings(work, owner, contact.id))
     return DetailedPlatformContact(**asdict(detailed), user_id=str(owner.id))

@@ -5,8 +5,7 @@ from uuid import UUID
 
 from msgspec import Meta, Struct
 
-from openslot.doors.agents.emails import operations as emails
-from openslot.doors.agents.emails.operations import EmailWanted
+from openslot.doors.agents.emails.operations import EmailWanted, check_agent_email, send_agent_email
 from openslot.doors.agents.models import AgentEmail, EmailCategory, Tier, ToolCall
 from openslot.doors.agents.registry import tool
 from openslot.platform.core.dollars import to_usd
@@ -33,7 +32,7 @@ _QUEUED = Shape(QueuedEmail, AgentEmail, names={"to": "recipient"}, given=("cost
     scope="email:write",
     tier=Tier.T2,
     cost=lambda settings: int(settings.agent_email_cost),
-    check=emails.check_email,
+    check=check_agent_email,
     is_idempotent=False,
     reaches_outside=True,
 )
@@ -46,5 +45,5 @@ async def send_email(work: Work, call: ToolCall, arguments: EmailWanted) -> Queu
     day or for the last 60 minutes. Marketing email gets a link to unsubscribe. Costs 0.001 USD unless the operator has
     set another price: call check_budget first. Every call sends another email; it can't be taken back.
     """
-    email = await emails.send_email(work, call, arguments)
+    email = await send_agent_email(work, call, arguments)
     return _QUEUED.show(email, cost_usd=to_usd(email.cost_micros))

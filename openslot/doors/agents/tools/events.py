@@ -7,14 +7,18 @@ from uuid import UUID
 from msgspec import Meta
 from msgspec.structs import asdict
 
-from openslot.domains.accounts import operations as accounts
-from openslot.domains.availability import operations as availability
+from openslot.domains.accounts.operations import get_user
 from openslot.domains.availability.models import BySlug
+from openslot.domains.availability.operations import list_open_slots
 from openslot.domains.availability.schemas import ShownSlots, show_open
-from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.models import EventType
+from openslot.domains.event_types.operations import (
+    get_any_event_type,
+    get_event_type_with_schedule,
+    list_all_event_types,
+)
 from openslot.domains.event_types.schemas import DetailedEventType, ListedEventType, WantedMinutes, show_detailed
-from openslot.doors.agents.registry import USER, UserId, about, get_user, tool
+from openslot.doors.agents.registry import USER, UserId, about, get_named_user, tool
 from openslot.doors.mcp.tools import Paging, naming
 from openslot.platform.core.shapes import Shape
 from openslot.platform.core.times import Zone
@@ -55,8 +59,8 @@ async def list_event_types(
     changes nothing.
     """
     if user_id is not None:
-        await get_user(work, user_id)
-    found, total = await event_types.list_all_event_types(
+        await get_named_user(work, user_id)
+    found, total = await list_all_event_types(
         work, owner_id=user_id, active=active, page=arguments.page, limit=arguments.limit
     )
     return arguments.show([_show(each) for each in found], total)
@@ -70,9 +74,9 @@ async def get_event_type(work: Work, *, event_type_id: EventTypeId) -> DetailedP
     and changes nothing.
     """
     with naming("eventTypeId"):
-        event_type = await event_types.get_any_event_type(work, event_type_id)
-        owner = await accounts.get_user(work, event_type.owner_id)
-        shown = show_detailed(*await event_types.get_with_schedule(work, owner, event_type.id))
+        event_type = await get_any_event_type(work, event_type_id)
+        owner = await get_user(work, event_type.owner_id)
+        shown = show_detailed(*await get_event_type_with_schedule(work, owner, event_type.id))
     return DetailedPlatformEventType(**asdict(shown), user_id=str(owner.id))
 
 
@@ -98,9 +102,7 @@ async def check_availability(
     nothing.
     """
     with naming("eventTypeId"):
-        event_type = await event_types.get_any_event_type(work, event_type_id)
+        event_type = await get_any_event_type(work, event_type_id)
         by_slug = BySlug(event_type.owner_id, event_type.slug, duration_minutes)
-        found, slots, zone = await availability.list_open(
-            work, by_slug, timezone=timezone, first=start_date, last=end_date
-        )
+        found, slots, zone = await list_open_slots(work, by_slug, timezone=timezone, first=start_date, last=end_date)
     return show_open(found, slots, zone)

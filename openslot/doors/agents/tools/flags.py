@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from openslot.doors.agents.models import Tier
-from openslot.doors.agents.registry import Search, UserId, about, get_user, tool
+from openslot.doors.agents.registry import Search, UserId, about, get_named_user, tool
 from openslot.doors.mcp.tools import naming
 from openslot.platform.core.shapes import Shape
 from openslot.platform.core.text import LINE
@@ -94,7 +94,7 @@ async def check_flag(work: Work, *, key: Key, user_id: UserId) -> ShownFlagForUs
 
     Use it when a user says that something is missing or not working. It costs nothing and changes nothing.
     """
-    user = await get_user(work, user_id)
+    user = await get_named_user(work, user_id)
     with naming("key"):
         return _show_for_user(await flags.get_for_user(work, key, user.id))
 
@@ -118,7 +118,7 @@ async def set_flag_override(work: Work, *, key: Key, user_id: UserId, enabled: b
     Use it to try a feature with one user, or to switch it off for one user. It replaces an earlier override of that
     user and holds until remove_flag_override. It needs confirm: true and costs nothing.
     """
-    user = await get_user(work, user_id)
+    user = await get_named_user(work, user_id)
     with naming("key"):
         return _show_for_user(await flags.set_override(work, key, user.id, enabled=enabled))
 
@@ -129,7 +129,7 @@ async def remove_flag_override(work: Work, *, key: Key, user_id: UserId) -> Show
 
     If the user has no override, nothing changes. It needs confirm: true and costs nothing.
     """
-    user = await get_user(work, user_id)
+    user = await get_named_user(work, user_id)
     with naming("key"):
         return _show_for_user(await flags.remove_override(work, key, user.id))
 

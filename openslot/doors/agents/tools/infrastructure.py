@@ -20,7 +20,7 @@ from openslot.platform.core.text import LINE
 from openslot.platform.core.times import Instant, iso
 from openslot.platform.core.work import Work
 from openslot.platform.flags.models import ChannelStatus, OutgoingChannel
-from openslot.platform.flags.switches import operations as switches
+from openslot.platform.flags.switches.operations import LONGEST_REASON, resume_messaging, stop_messaging
 from openslot.platform.jobs.health import PeriodicHealth, PeriodicState, count_workers, list_health
 
 CHECKED_WITHIN = 30.0
@@ -175,9 +175,7 @@ async def set_messaging_kill_switch(
         Literal["all", "sms", "whatsapp", "voice", "email"],
         Meta(description="all: SMS, WhatsApp and voice; email is stopped by its own name only"),
     ] = "all",
-    reason: Annotated[
-        str, Meta(pattern=LINE, min_length=1, max_length=switches.LONGEST_REASON, description="Why, in one line")
-    ],
+    reason: Annotated[str, Meta(pattern=LINE, min_length=1, max_length=LONGEST_REASON, description="Why, in one line")],
 ) -> SwitchedMessaging:
     """Stop outgoing messages of a channel at once, in every process, or resume them.
 
@@ -186,7 +184,7 @@ async def set_messaging_kill_switch(
     password resets, is always sent. A channel that is stopped already stays as it is. The team chat is told who did it
     and why. It needs confirm: true and an approval by the Orchestrator. It costs nothing.
     """
-    change = switches.stop_messaging if enabled else switches.resume_messaging
+    change = stop_messaging if enabled else resume_messaging
     found = await change(work, channel, reason=reason)
     return SwitchedMessaging(channels=tuple(_show_channel(each) for each in found))
 

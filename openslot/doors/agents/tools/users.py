@@ -123,7 +123,7 @@ async def get_user(work: Work, *, user_id: UserId | None = None, email: EmailAdd
     if user_id is not None and email is not None:
         raise Invalid(details={"email": "must not be combined with userId"})
     if user_id is not None:
-        return show_user(await registry.get_user(work, user_id))
+        return show_user(await registry.get_named_user(work, user_id))
     if email is None:
         raise Invalid(details={"userId": "is required without email"})
     with naming("email"):
@@ -137,7 +137,7 @@ async def get_user_activity(work: Work, *, arguments: RangePaging, user_id: User
     Use it to understand what a user reports: who cancelled, when a plan was changed. Events are kept for 90 days, or as
     long as the operator has configured. It costs nothing and changes nothing.
     """
-    user = await registry.get_user(work, user_id)
+    user = await registry.get_named_user(work, user_id)
     found, total = await accounts.list_activity(
         work, user, span=arguments.span, page=arguments.page, limit=arguments.limit
     )
@@ -151,7 +151,7 @@ async def get_user_settings(work: Work, *, user_id: UserId) -> ShownSettings:
     Use it before update_user_settings, or to write to a user in the right language. It costs nothing and changes
     nothing.
     """
-    return _show_settings(await registry.get_user(work, user_id))
+    return _show_settings(await registry.get_named_user(work, user_id))
 
 
 @tool(scope="users:write", tier=Tier.T3, target=USER, is_destructive=True)
@@ -162,8 +162,8 @@ async def change_user_plan(work: Work, *, user_id: UserId, plan: Plan, reason: R
     trial or an organization gives the plan. It needs confirm: true and an approval by the Orchestrator. It costs
     nothing.
     """
-    user = await registry.get_user(work, user_id)
-    changed = await accounts.change_plan(work, user, plan, reason=reason)
+    user = await registry.get_named_user(work, user_id)
+    changed = await accounts.set_user_plan(work, user, plan, reason=reason)
     return ChangedPlan(user=show_user(changed), previous_plan=user.plan)
 
 
@@ -179,9 +179,9 @@ async def update_user_settings(work: Work, *, user_id: UserId, settings: NewSett
     given = read_given(settings, argument="settings")
     if "timezone" in given:
         given["zone"] = given.pop("timezone")
-    user = await registry.get_user(work, user_id)
+    user = await registry.get_named_user(work, user_id)
     with inside("settings"):
-        return _show_settings(await accounts.change_settings(work, user, UserSettings(**given)))
+        return _show_settings(await accounts.change_user_settings(work, user, UserSettings(**given)))
 
 
 @tool(scope="users:write", tier=Tier.T3, target=USER, is_destructive=True, reaches_outside=True)
@@ -192,7 +192,7 @@ async def disable_user(work: Work, *, user_id: UserId, reason: RequiredReason) -
     administrator enables the account again. The last administrator of the platform can't be disabled. It needs confirm:
     true and an approval by the Orchestrator. It costs nothing.
     """
-    user = await registry.get_user(work, user_id)
+    user = await registry.get_named_user(work, user_id)
     cancelled = await people.disable_user(work, user, reason=reason)
     shown = show_user(await accounts.get_user(work, user.id))
     return DisabledUser(user=shown, cancelled_bookings=cancelled)

@@ -129,7 +129,7 @@ def _read_request(entry: AssistantEntry, tool: AssistantTool, arguments: Any) ->
     )
 
 
-async def approve(work: Work, user: User, approval_id: UUID) -> bool:
+async def approve_waiting_call(work: Work, user: User, approval_id: UUID) -> bool:
     """Carry a call out that waits for its user, once, and return whether the tool has done it.
 
     It belongs in one transaction, so that the decision, what the tool has changed and the log are committed together.

@@ -88,7 +88,7 @@ async def decide(
     return count_of(await db.execute(statement, approval_id, status, now, reason, result, is_error)) == 1
 
 
-async def expire(db: Db, *, now: datetime, limit: int) -> int:
+async def expire_call_approvals(db: Db, *, now: datetime, limit: int) -> int:
     """Close approvals that nobody has decided in time; those that somebody decides right now are left out."""
     statement = """update assistant_approvals set status = 'expired', decided_at = $1, arguments = null
         where id = any(array(
@@ -110,7 +110,7 @@ async def list_approvals(
     return [APPROVALS.read(row) for row in await db.fetch(statement, user_id, now, limit)]
 
 
-async def erase_results(db: Db, *, before: datetime, limit: int) -> int:
+async def erase_call_results(db: Db, *, before: datetime, limit: int) -> int:
     statement = """update assistant_approvals set result = null where id = any(array(
             select id from assistant_approvals where result is not null and decided_at <= $1
             order by decided_at limit $2))"""

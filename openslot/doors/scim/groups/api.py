@@ -6,7 +6,7 @@ from uuid import UUID
 from openslot.doors.scim import resources
 from openslot.doors.scim.api import Attributes, Excluded, JsonBody, SearchBody, base_of
 from openslot.doors.scim.door import SCIM
-from openslot.doors.scim.groups import operations as groups
+from openslot.doors.scim.groups import operations
 from openslot.doors.scim.groups.resources import GroupProjection, read_group_projection, show_group
 from openslot.platform.core.db import Row
 from openslot.platform.core.work import Work
@@ -41,7 +41,7 @@ async def search_groups(work: Work, data: SearchBody) -> Response:
 async def search_all(work: Work, data: SearchBody) -> Response:
     """List users, then groups, by a query in the body."""
     names = resources.join_names(data.attributes), resources.join_names(data.excluded_attributes)
-    found = await groups.search_all(work, filter_=data.filter, start=data.start_index, count=data.count)
+    found = await operations.search_all(work, filter_=data.filter, start=data.start_index, count=data.count)
     base = base_of(work)
     shown = [resources.show_user(row, base, resources.read_projection(*names)) for row in found.users]
     shown += [show_group(row, base, read_group_projection(*names)) for row in found.groups]
@@ -55,7 +55,7 @@ async def create_group(
 ) -> Response:
     """Create a group with its members."""
     projection = read_group_projection(attributes, excluded)
-    return _show(work, await groups.create_group(work, data), projection, status=201)
+    return _show(work, await operations.create_group(work, data), projection, status=201)
 
 
 @get("/Groups/{group_id}")
@@ -64,7 +64,7 @@ async def get_group(
 ) -> Response:
     """Get a group; 304 if unchanged."""
     projection = read_group_projection(attributes, excluded)
-    row = await groups.get_group(work, group_id, with_members=projection.has("members"))
+    row = await operations.get_group(work, group_id, with_members=projection.has("members"))
     known = request.headers.get("if-none-match")
     if known is not None and resources.is_named(row["version"], known):
         return Response(status=304, headers={"etag": resources.etag(row["version"])})
@@ -83,7 +83,7 @@ async def replace_group(
 ) -> Response:
     """Replace a group."""
     projection = read_group_projection(attributes, excluded)
-    changed = await groups.replace_group(work, group_id, data, if_match=request.headers.get("if-match"))
+    changed = await operations.replace_group(work, group_id, data, if_match=request.headers.get("if-match"))
     return _show(work, changed.row, projection, kept=changed.kept)
 
 
@@ -99,20 +99,20 @@ async def patch_group(
 ) -> Response:
     """Change a group."""
     projection = read_group_projection(attributes, excluded)
-    changed = await groups.change_group(work, group_id, data, if_match=request.headers.get("if-match"))
+    changed = await operations.change_group(work, group_id, data, if_match=request.headers.get("if-match"))
     return _show(work, changed.row, projection, kept=changed.kept)
 
 
 @delete("/Groups/{group_id}", status=204)
 async def remove_group(work: Work, request: Request, group_id: UUID) -> Response:
     """Remove a group."""
-    kept = await groups.remove_group(work, group_id, if_match=request.headers.get("if-match"))
+    kept = await operations.remove_group(work, group_id, if_match=request.headers.get("if-match"))
     notice = f"The team is kept without members until an administrator deletes it; upcoming bookings: {kept}"
     return Response(status=204, headers={resources.NOTICE: notice} if kept else {})
 
 
 async def _list(work: Work, *, filter_: str | None, start: int, count: int, projection: GroupProjection) -> Response:
-    rows, total = await groups.list_groups(
+    rows, total = await operations.list_groups(
         work, filter_=filter_, start=start, count=count, with_members=projection.has("members")
     )
     shown = [show_group(row, base_of(work), projection) for row in rows]

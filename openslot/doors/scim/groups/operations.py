@@ -7,12 +7,21 @@ from uuid import UUID
 import structlog
 from msgspec import Struct
 
-from openslot.domains.accounts import operations as accounts
-from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.operations import get_user
+from openslot.domains.accounts.organizations.operations import get_organization_by_id
 from openslot.domains.people import departures, team_leavers
-from openslot.domains.teams import operations as teams
 from openslot.domains.teams.errors import TeamNameAlreadyExists, TeamNotFound
 from openslot.domains.teams.models import Team
+from openslot.domains.teams.operations import (
+    add_team,
+    add_team_members,
+    change_team,
+    get_team,
+    hold_team,
+    lock_hosts,
+    lock_team_for_change,
+    resume_team,
+)
 from openslot.doors.scim import operations, resources
 from openslot.doors.scim.attributes import MAX_RESULTS
 from openslot.doors.scim.errors import InvalidFilter, InvalidValue, NotUnique, VersionMismatch
@@ -91,21 +100,21 @@ async def search_all(work: Work, *, filter_: str | None, start: int, count: int)
 async def create_group(work: Work, body: Mapping[str, Any]) -> Row:
     """Add a team with these members of the organization."""
     wanted = read_group(body)
-    organization = await organizations.get_organization_by_id(work, _organization_id(work))
+    organization = await get_organization_by_id(work, _organization_id(work))
     users = await _find_users(work, organization.id, wanted.members or ())
     # The locks of hosts come before that of the organization.
-    await teams.lock_hosts(work, users)
+    await lock_hosts(work, users)
     users = await _find_users(work, organization.id, wanted.members or ())
     try:
         # What was deleted by mistake, and is created again, is what it was.
-        team = await teams.resume_team(
+        team = await resume_team(
             work, organization, name=wanted.name, external_id=wanted.external_id
-        ) or await teams.add_team(work, organization, name=wanted.name, external_id=wanted.external_id)
+        ) or await add_team(work, organization, name=wanted.name, external_id=wanted.external_id)
     except TeamNameAlreadyExists:
         raise NotUnique("Another group of this organization has this displayName") from None
     except Invalid as refusal:
         raise _explain(refusal) from None
-    await teams.add_members(work, team, users)
+    await add_team_members(work, team, users)
     return await get_group(work, team.id)
 
 
@@ -125,26 +134,26 @@ async def remove_group(work: Work, group_id: UUID, *, if_match: str | None) -> i
 
     As long as something is booked, the team is emptied and held, so that a mistake of the provider cancels nothing.
     """
-    team = await teams.get_team(work, _organization_id(work), group_id)
-    await teams.lock_for_change(work, team)
+    team = await get_team(work, _organization_id(work), group_id)
+    await lock_team_for_change(work, team)
     await _check_version(work, team, if_match)
     kept = sum(await team_leavers.count_upcoming(work, team))
     if not kept:
         await team_leavers.delete_team(work, team)
         return 0
     await _set_members(work, team, ())
-    await teams.hold_team(work, team)
+    await hold_team(work, team)
     log.warning("deletion of a team held", team=team.slug, kept=kept)
     return kept
 
 
 async def _change(work: Work, group_id: UUID, change: GroupChange, *, if_match: str | None) -> ChangedGroup:
-    team = await teams.get_team(work, _organization_id(work), group_id)
+    team = await get_team(work, _organization_id(work), group_id)
     # What the change says of members must be known before their locks are taken, and is read again afterwards.
     foreseen = change(await _describe(work, team))
-    await teams.lock_for_change(work, team, await _find_users(work, team.organization_id, foreseen.members or ()))
+    await lock_team_for_change(work, team, await _find_users(work, team.organization_id, foreseen.members or ()))
     await _check_version(work, team, if_match)
-    team = await teams.get_team(work, team.organization_id, team.id)
+    team = await get_team(work, team.organization_id, team.id)
     wanted = change(await _describe(work, team))
     await _rename(work, team, wanted)
     kept = 0 if wanted.members is None else await _set_members(work, team, wanted.members)
@@ -155,7 +164,7 @@ async def _rename(work: Work, team: Team, wanted: GroupState) -> None:
     if (wanted.name, wanted.external_id) == (team.name, team.external_id):
         return
     try:
-        await teams.change_team(work, team, name=wanted.name, external_id=wanted.external_id)
+        await change_team(work, team, name=wanted.name, external_id=wanted.external_id)
     except TeamNameAlreadyExists:
         raise NotUnique("Another group of this organization has this displayName") from None
     except Invalid as refusal:
@@ -166,15 +175,13 @@ async def _set_members(work: Work, team: Team, wanted: Sequence[str]) -> int:
     """Let these users be in a team and no others; who is no longer in it gives their bookings away, or keeps some."""
     current = await store.list_members(work.db, team.id)
     new = [member_id for member_id in wanted if member_id not in current]
-    await teams.add_members(work, team, await _find_users(work, team.organization_id, new))
+    await add_team_members(work, team, await _find_users(work, team.organization_id, new))
     leavers = [
-        await accounts.get_user(work, user_id)
-        for member_id, user_id in sorted(current.items())
-        if member_id not in wanted
+        await get_user(work, user_id) for member_id, user_id in sorted(current.items()) if member_id not in wanted
     ]
     if not leavers:
         return 0
-    organization = await organizations.get_organization_by_id(work, team.organization_id)
+    organization = await get_organization_by_id(work, team.organization_id)
     return await departures.leave_team(work, organization, team, leavers, staying=len(wanted))
 
 
@@ -195,7 +202,7 @@ async def _check_version(work: Work, team: Team, if_match: str | None) -> None:
     """Keep others from changing a team, and refuse if it is not the version that the provider knows."""
     if not await store.lock_team(work.db, team.organization_id, team.id):
         raise TeamNotFound
-    version = (await teams.get_team(work, team.organization_id, team.id)).version
+    version = (await get_team(work, team.organization_id, team.id)).version
     if if_match is not None and not resources.is_named(version, if_match):
         raise VersionMismatch
 

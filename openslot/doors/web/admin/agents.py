@@ -6,9 +6,9 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.domains.access import operations as access
 from openslot.domains.access.errors import CredentialNotFound
 from openslot.domains.access.models import Credential, CredentialKind, KeyName
+from openslot.domains.access.operations import create_agent_key, list_credentials, revoke_credential, rotate_credential
 from openslot.domains.accounts.models import User
 from openslot.domains.change_log.models import ChangeAction
 from openslot.doors.agents import budget, operations
@@ -98,7 +98,7 @@ async def _show_agent(
     work: Work, user: User, slug: str, form: Form[Any], *, new_key: tuple[str, str] | None = None
 ) -> Response:
     agent = await operations.get_agent(work, slug)
-    keys = await access.list_credentials(work, CredentialKind.AGENT_KEY, slug)
+    keys = await list_credentials(work, CredentialKind.AGENT_KEY, slug)
     charts, reasons, today = await draw_agent(work, slug)
     recent, mails = await list_latest(work, slug, limit=RECENT)
     limit = budget.find_caps(work.runtime.settings, slug).own
@@ -144,7 +144,7 @@ async def create_key_of_agent(
     await operations.get_agent(work, slug)
     sent = form.get()
     expires_at = expiry_of(sent.expires, now=work.now)
-    key, credential = await access.create_agent_key(work, slug, name=sent.name, expires_at=expires_at)
+    key, credential = await create_agent_key(work, slug, name=sent.name, expires_at=expires_at)
     await _log(work, request, user, ChangeAction.AGENT_KEY_CREATED, slug, key=credential)
     return await _show_agent(work, user, slug, Form(), new_key=(credential.name, key))
 
@@ -161,7 +161,7 @@ async def rotate_agent_key(
     """Create a key in place of another and show it once."""
     await _get_active_key(work, slug, key_id)
     kept_for = timedelta(hours=int(form.get().hours))
-    made, credential = await access.rotate_credential(work, CredentialKind.AGENT_KEY, slug, key_id, kept_for=kept_for)
+    made, credential = await rotate_credential(work, CredentialKind.AGENT_KEY, slug, key_id, kept_for=kept_for)
     await _log(work, request, user, ChangeAction.AGENT_KEY_ROTATED, slug, key=credential)
     return await _show_agent(work, user, slug, Form(), new_key=(credential.name, made))
 
@@ -174,7 +174,7 @@ async def ask_to_deactivate(work: Work, user: User, slug: str, key_id: UUID) -> 
 @post("/admin/agents/{slug}/keys/{key_id}/deactivate")
 async def deactivate_agent_key(request: Request, work: Work, user: User, slug: str, key_id: UUID) -> Response:
     key = await _get_active_key(work, slug, key_id)
-    await access.revoke_credential(work, CredentialKind.AGENT_KEY, slug, key_id)
+    await revoke_credential(work, CredentialKind.AGENT_KEY, slug, key_id)
     await _log(work, request, user, ChangeAction.AGENT_KEY_DEACTIVATED, slug, key=key)
     return redirect(f"/admin/agents/{slug}?done=revoked#keys")
 
@@ -190,7 +190,7 @@ async def _ask(work: Work, user: User, slug: str, key_id: UUID, *, template: str
 
 
 async def _get_active_key(work: Work, slug: str, key_id: UUID) -> Credential:
-    for key in await access.list_credentials(work, CredentialKind.AGENT_KEY, slug):
+    for key in await list_credentials(work, CredentialKind.AGENT_KEY, slug):
         if key.id == key_id and key.is_active(now=work.now):
             return key
     raise CredentialNotFound

@@ -6,14 +6,19 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import User
+from openslot.domains.accounts.operations import get_user
 from openslot.domains.accounts.plans import PLANS_WITH_API, Plan
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.models import AgendaFilter, AgendaView, BookingRef, Status
+from openslot.domains.bookings.operations import get_booking, list_agenda
 from openslot.domains.change_log.models import ChangeAction
-from openslot.doors.agents.approvals import operations as approvals
-from openslot.doors.agents.approvals.operations import ApprovalDecision, Verdict
+from openslot.doors.agents.approvals.operations import (
+    ApprovalDecision,
+    Verdict,
+    get_approval,
+    list_decided_approvals,
+    list_pending_approvals,
+)
 from openslot.doors.agents.calls import decide
 from openslot.doors.agents.errors import ApprovalRefused
 from openslot.doors.agents.roster import ROSTER
@@ -70,9 +75,7 @@ async def describe_outcome(work: Work, reader: User, approval: Approval) -> Outc
 
 
 async def list_closing(work: Work, reader: User, user: User) -> OutcomePreview:
-    found = await bookings.list_agenda(
-        work, user, AgendaFilter(view=AgendaView.UPCOMING, of_teams=True), limit=MAX_BOOKINGS
-    )
+    found = await list_agenda(work, user, AgendaFilter(view=AgendaView.UPCOMING, of_teams=True), limit=MAX_BOOKINGS)
     return OutcomePreview(
         sentences=(
             Text("%(name)s can no longer sign in, and the booking page and the API keys stop working.", name=user.name),
@@ -90,9 +93,9 @@ async def list_closing(work: Work, reader: User, user: User) -> OutcomePreview:
 
 
 async def _cancel_booking(work: Work, reader: User, arguments: Arguments) -> OutcomePreview:
-    details = await bookings.get_booking(work, BookingRef(_id_of(arguments, "bookingId"), None))
+    details = await get_booking(work, BookingRef(_id_of(arguments, "bookingId"), None))
     booking = details.booking
-    host = await accounts.get_user(work, booking.host_id)
+    host = await get_user(work, booking.host_id)
     when = words.day_and_hours(booking.starts_at, booking.ends_at, reader.zone, now=work.now)
     about = Text(
         "“%(event)s” of %(host)s with %(invitee)s, %(when)s",
@@ -110,7 +113,7 @@ async def _cancel_booking(work: Work, reader: User, arguments: Arguments) -> Out
 
 
 async def _change_user_plan(work: Work, reader: User, arguments: Arguments) -> OutcomePreview:
-    user = await accounts.get_user(work, _id_of(arguments, "userId"))
+    user = await get_user(work, _id_of(arguments, "userId"))
     plan = Plan(str(arguments.get("plan")))
     changes = Text(
         "%(name)s (%(email)s) gets the plan %(plan)s instead of %(before)s.",
@@ -126,7 +129,7 @@ async def _change_user_plan(work: Work, reader: User, arguments: Arguments) -> O
 
 
 async def _disable_user(work: Work, reader: User, arguments: Arguments) -> OutcomePreview:
-    return await list_closing(work, reader, await accounts.get_user(work, _id_of(arguments, "userId")))
+    return await list_closing(work, reader, await get_user(work, _id_of(arguments, "userId")))
 
 
 async def _switch_messaging(work: Work, reader: User, arguments: Arguments) -> OutcomePreview:
@@ -159,8 +162,8 @@ async def show_approvals(work: Work, user: User) -> Response:
         user,
         here="/admin/approvals",
         notices=NOTICES,
-        waiting=await approvals.list_pending(work),
-        decided=await approvals.list_decided(work, limit=20),
+        waiting=await list_pending_approvals(work),
+        decided=await list_decided_approvals(work, limit=20),
         states=STATES,
         roster=ROSTER,
     )
@@ -168,7 +171,7 @@ async def show_approvals(work: Work, user: User) -> Response:
 
 @get("/admin/approvals/{approval_id}")
 async def show_approval(work: Work, user: User, approval_id: UUID, form: Form[RejectForm] = Form()) -> Response:
-    approval = await approvals.get_approval(work, approval_id)
+    approval = await get_approval(work, approval_id)
     outcome = await describe_outcome(work, user, approval) if approval.arguments is not None else OutcomePreview()
     return page(
         "admin/approval.html",

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from openslot.domains.accounts.models import User
 from openslot.domains.change_log.operations import list_changes
-from openslot.doors.agents.audit.operations import list_calls, list_page, verify
+from openslot.doors.agents.audit.operations import list_audit_page, list_audited_calls, verify
 from openslot.doors.agents.calls import BY_NAME
 from openslot.doors.agents.models import AuditFilter, AuditStatus, CallRecord
 from openslot.doors.agents.roster import ROSTER
@@ -42,14 +42,14 @@ STATUSES = {
 @get("/admin/audit")
 async def show_audit(request: Request, work: Work, user: User) -> Response:
     query = _read_query(request, user)
-    found, has_more = await list_page(work, _filter(query), page=query.page, limit=ROWS)
+    found, has_more = await list_audit_page(work, _filter(query), page=query.page, limit=ROWS)
     return _audit_page(user, query, found, has_more=has_more)
 
 
 @get("/admin/audit/export.csv")
 async def export_audit(request: Request, work: Work, user: User) -> Response:
     query = _read_query(request, user)
-    found = await list_calls(work, _filter(query), page=1, limit=MAX_ROWS)
+    found = await list_audited_calls(work, _filter(query), page=1, limit=MAX_ROWS)
     body = await asyncio.to_thread(_write, found)
     return send_csv(f"tool-audit-{words.day(work.now, user.zone)}.csv", body)
 
@@ -59,7 +59,7 @@ async def verify_audit(request: Request, work: Work, user: User) -> Response:
     """Check every record against the one before it."""
     query = _read_query(request, user)
     verified = await verify(work.runtime)
-    found, has_more = await list_page(work, AuditFilter(), page=1, limit=ROWS)
+    found, has_more = await list_audit_page(work, AuditFilter(), page=1, limit=ROWS)
     return _audit_page(user, query, found, has_more=has_more, verified=verified)
 
 

@@ -5,7 +5,7 @@ from uuid import UUID
 from openslot.domains.accounts.models import User
 from openslot.domains.change_log.models import ChangeAction, Fields, NewChange
 from openslot.domains.change_log.operations import log_change
-from openslot.doors.web.shared.organization import author_of
+from openslot.doors.web.shared.organization import change_author
 from openslot.platform.core.work import Work
 from openslot.platform.routing import Request
 
@@ -24,6 +24,6 @@ async def log_platform(
     after: Fields = NOTHING,
 ) -> None:
     """Write who changed what on the platform, in the transaction of the change."""
-    author = author_of(request, user)
+    author = change_author(request, user)
     change = NewChange(action=action, author=author, subject=subject, subject_id=subject_id, before=before, after=after)
     await log_change(work, change)

@@ -5,15 +5,22 @@ from uuid import UUID
 
 from msgspec import Meta, Struct
 
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.errors import UserNotFound
 from openslot.domains.accounts.models import User
+from openslot.domains.accounts.operations import get_user_by_email, list_users_by_id
 from openslot.domains.change_log.models import ChangeAction
 from openslot.doors.web.admin.change_log import log_platform
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.platform.core.text import LINE
 from openslot.platform.core.work import Work
-from openslot.platform.flags import operations as flags
+from openslot.platform.flags.operations import (
+    get_flag,
+    list_flags,
+    list_overrides,
+    remove_override,
+    set_override,
+    toggle_flag,
+)
 from openslot.platform.i18n import Text
 from openslot.platform.routing import Form, Request, Response, WhenEmpty, get, post
 
@@ -36,15 +43,15 @@ class FlagForUserForm(Struct, frozen=True, kw_only=True):
 
 @get("/admin/flags")
 async def show_flags(work: Work, user: User) -> Response:
-    found = await flags.list_flags(work)
+    found = await list_flags(work)
     return page("admin/flags.html", user, here="/admin/flags", flags=found)
 
 
 @get("/admin/flags/{key}")
 async def show_flag(work: Work, user: User, key: str, form: Form[FlagForUserForm] = Form()) -> Response:
-    flag = await flags.get_flag(work, key)
-    overrides = await flags.list_overrides(work, flag)
-    people = await accounts.list_users_by_id(work, [each.user_id for each in overrides])
+    flag = await get_flag(work, key)
+    overrides = await list_overrides(work, flag)
+    people = await list_users_by_id(work, [each.user_id for each in overrides])
     return page(
         "admin/flag.html",
         user,
@@ -57,12 +64,12 @@ async def show_flag(work: Work, user: User, key: str, form: Form[FlagForUserForm
 
 
 @post("/admin/flags/{key}")
-async def toggle_flag(request: Request, work: Work, user: User, key: str, form: Form[ToggleForm]) -> Response:
+async def switch_flag(request: Request, work: Work, user: User, key: str, form: Form[ToggleForm]) -> Response:
     """Switch a feature on or off for everyone who has no override."""
     if form.faults:
         return redirect(f"/admin/flags/{key}")
-    enabled, flag = form.get().enabled, await flags.get_flag(work, key)
-    changed = await flags.toggle_flag(work, key, enabled=enabled == "on")
+    enabled, flag = form.get().enabled, await get_flag(work, key)
+    changed = await toggle_flag(work, key, enabled=enabled == "on")
     before, after = {"enabled": flag.enabled}, {"enabled": changed.enabled}
     await log_platform(work, request, user, ChangeAction.FLAG_SWITCHED, key, before=before, after=after)
     return redirect(f"/admin/flags/{key}?done={enabled}")
@@ -73,8 +80,8 @@ async def set_flag_override(
     request: Request, work: Work, user: User, key: str, form: Form[FlagForUserForm]
 ) -> Response:
     sent = form.get()
-    owner = await accounts.get_user_by_email(work, sent.email.strip())
-    found = await flags.set_override(work, key, owner.id, enabled=sent.enabled == "on")
+    owner = await get_user_by_email(work, sent.email.strip())
+    found = await set_override(work, key, owner.id, enabled=sent.enabled == "on")
     after = {"user": owner.email, "enabled": found.enabled}
     await log_platform(work, request, user, ChangeAction.FLAG_SET_FOR_USER, key, subject_id=owner.id, after=after)
     return redirect(f"/admin/flags/{key}?done=override")
@@ -83,7 +90,7 @@ async def set_flag_override(
 @post("/admin/flags/{key}/overrides/{user_id}/remove")
 async def remove_flag_override(request: Request, work: Work, user: User, key: str, user_id: UUID) -> Response:
     """Let a flag be for a user what it is for everyone."""
-    found = await flags.remove_override(work, key, user_id)
+    found = await remove_override(work, key, user_id)
     after = {"enabled": found.enabled}
     await log_platform(work, request, user, ChangeAction.FLAG_RESET_FOR_USER, key, subject_id=user_id, after=after)
     return redirect(f"/admin/flags/{key}?done=removed")

@@ -8,8 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
-from openslot.domains.mail import operations as mail
 from openslot.domains.mail.models import MailStatus
+from openslot.domains.mail.operations import get_mail, list_kept_mails
 from openslot.doors.http.security import FRAMING_POLICY, MAIL_POLICY
 from openslot.doors.web.shared.list_queries import read_list_query
 from openslot.doors.web.shared.pages import NOT_KEPT, page
@@ -38,7 +38,7 @@ class MailFile(Struct, frozen=True, kw_only=True):
 @get("/admin/mailbox")
 async def show_mailbox(request: Request, work: Work, user: User) -> Response:
     query = read_list_query(request, user, "/admin/mailbox", "recipient")
-    found = await mail.list_mail(
+    found = await list_kept_mails(
         work, recipient=query["recipient"] or None, booking_id=None, limit=ROWS + 1, offset=(query.page - 1) * ROWS
     )
     return page(
@@ -56,7 +56,7 @@ async def show_mailbox(request: Request, work: Work, user: User) -> Response:
 
 @get("/admin/mailbox/{mail_id}")
 async def show_mail(work: Work, user: User, mail_id: UUID) -> Response:
-    found, content = await mail.get_mail(work, mail_id)
+    found, content = await get_mail(work, mail_id)
     message = _read(content)
     shown = page(
         "admin/mail.html",
@@ -76,7 +76,7 @@ async def show_mail(work: Work, user: User, mail_id: UUID) -> Response:
 @get("/admin/mailbox/{mail_id}/html")
 async def show_mail_html(work: Work, user: User, mail_id: UUID) -> Response:
     """Send the HTML of a mail for the frame on its page."""
-    _, content = await mail.get_mail(work, mail_id)
+    _, content = await get_mail(work, mail_id)
     html = _find_text(_read(content), "html")
     if html is None:
         raise NotFound
@@ -86,7 +86,7 @@ async def show_mail_html(work: Work, user: User, mail_id: UUID) -> Response:
 
 @get("/admin/mailbox/{mail_id}/source")
 async def save_mail_source(work: Work, user: User, mail_id: UUID) -> Response:
-    _, content = await mail.get_mail(work, mail_id)
+    _, content = await get_mail(work, mail_id)
     if content is None:
         raise NotFound
     return _file(content, name=f"{mail_id}.eml", media_type="message/rfc822")
@@ -94,7 +94,7 @@ async def save_mail_source(work: Work, user: User, mail_id: UUID) -> Response:
 
 @get("/admin/mailbox/{mail_id}/attachments/{no}")
 async def save_attachment(work: Work, user: User, mail_id: UUID, no: str) -> Response:
-    _, content = await mail.get_mail(work, mail_id)
+    _, content = await get_mail(work, mail_id)
     for attachment, body in _attachments(_read(content)):
         if str(attachment.no) == no:
             return _file(body, name=attachment.name, media_type=attachment.media_type)

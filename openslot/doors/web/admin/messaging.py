@@ -15,7 +15,14 @@ from openslot.platform.core.errors import NotFound
 from openslot.platform.core.text import LINE
 from openslot.platform.core.work import Work
 from openslot.platform.flags.models import ALL, ALL_CHANNELS, MessagingStop, OutgoingChannel
-from openslot.platform.flags.switches import operations as switches
+from openslot.platform.flags.switches.operations import (
+    LONGEST_REASON,
+    get_status,
+    list_dropped,
+    read_channels,
+    resume_messaging,
+    stop_messaging,
+)
 from openslot.platform.i18n import PluralText, Text
 from openslot.platform.routing import Form, Request, Response, WhenEmpty, get, post
 
@@ -38,12 +45,12 @@ STILL_SENT = Text(
 
 
 class ReasonForm(Struct, frozen=True, kw_only=True):
-    reason: Annotated[str, Meta(pattern=LINE, max_length=switches.LONGEST_REASON), WhenEmpty(Text("Enter the reason"))]
+    reason: Annotated[str, Meta(pattern=LINE, max_length=LONGEST_REASON), WhenEmpty(Text("Enter the reason"))]
 
 
 @get("/admin/messaging")
 async def show_messaging(work: Work, user: User) -> Response:
-    found = await switches.get_status(work)
+    found = await get_status(work)
     return page(
         "admin/messaging.html",
         user,
@@ -54,7 +61,7 @@ async def show_messaging(work: Work, user: User) -> Response:
         name_of=name_stopper,
         may_stop_all=any(each.stop is None for each in found if each.channel in ALL_CHANNELS),
         may_resume_all=any(each.stop is not None for each in found if each.channel in ALL_CHANNELS),
-        dropped=[(each, find_reason(each.reason)) for each in await switches.list_dropped(work)],
+        dropped=[(each, find_reason(each.reason)) for each in await list_dropped(work)],
     )
 
 
@@ -69,21 +76,21 @@ async def ask_to_resume(work: Work, user: User, channel: str, form: Form[ReasonF
 
 
 @post("/admin/messaging/{channel}/stop", shows=ask_to_stop)
-async def stop_messaging(request: Request, work: Work, user: User, channel: str, form: Form[ReasonForm]) -> Response:
+async def stop_channel(request: Request, work: Work, user: User, channel: str, form: Form[ReasonForm]) -> Response:
     """Let outgoing messages of a channel wait."""
     _check_channel(channel)
     after = {"reason": form.get().reason.strip()}
-    await switches.stop_messaging(work, channel, reason=after["reason"])
+    await stop_messaging(work, channel, reason=after["reason"])
     await log_platform(work, request, user, ChangeAction.MESSAGING_STOPPED, channel, after=after)
     return redirect(f"{HERE}?done=stopped")
 
 
 @post("/admin/messaging/{channel}/resume", shows=ask_to_resume)
-async def resume_messaging(request: Request, work: Work, user: User, channel: str, form: Form[ReasonForm]) -> Response:
+async def resume_channel(request: Request, work: Work, user: User, channel: str, form: Form[ReasonForm]) -> Response:
     """Send what waits."""
     _check_channel(channel)
     after = {"reason": form.get().reason.strip()}
-    await switches.resume_messaging(work, channel, reason=after["reason"])
+    await resume_messaging(work, channel, reason=after["reason"])
     await log_platform(work, request, user, ChangeAction.MESSAGING_RESUMED, channel, after=after)
     return redirect(f"{HERE}?done=resumed")
 
@@ -105,8 +112,8 @@ async def describe_switch(work: Work, channel: str, *, is_stop: bool) -> tuple[T
     """Say what happens if a channel is stopped or resumed now."""
     if is_stop:
         return (STOPS, STILL_SENT) if channel == OutgoingChannel.EMAIL else (STOPS,)
-    concerned = switches.read_channels(channel)
-    waiting = sum(each.waiting for each in await switches.get_status(work) if each.channel in concerned)
+    concerned = read_channels(channel)
+    waiting = sum(each.waiting for each in await get_status(work) if each.channel in concerned)
     resumption = PluralText(
         "%(count)s message waits. It is sent now, unless it has lost its meaning, such as a reminder of a past "
         "meeting.",

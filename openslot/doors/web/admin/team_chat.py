@@ -1,7 +1,7 @@
 """Pages: what the team chat is told, also where there is none."""
 
 from openslot.domains.accounts.models import User
-from openslot.doors.agents.chat import operations as chat
+from openslot.doors.agents.chat.operations import list_chat_feed
 from openslot.doors.web.shared.pages import page
 from openslot.platform.core.events import EffectState
 from openslot.platform.core.work import Work
@@ -18,7 +18,7 @@ STATES = {
 
 @get("/admin/team-chat")
 async def show_team_chat(work: Work, user: User) -> Response:
-    messages = await chat.list_feed(work)
+    messages = await list_chat_feed(work)
     return page(
         "admin/team_chat.html",
         user,

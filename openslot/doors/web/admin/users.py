@@ -5,14 +5,22 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.domains.access import operations as access
-from openslot.domains.accounts import operations as accounts
+from openslot.domains.access.operations import end_sessions
 from openslot.domains.accounts.errors import LastAdministratorRequired
 from openslot.domains.accounts.models import User, UserStatus
+from openslot.domains.accounts.operations import (
+    get_user,
+    list_activity,
+    list_plan_grants,
+    list_users,
+    set_admin,
+    set_user_enabled,
+    set_user_plan,
+)
 from openslot.domains.accounts.plans import Plan
 from openslot.domains.change_log.models import ChangeAction, Fields
-from openslot.domains.people import operations as people
-from openslot.domains.plans import operations as subscriptions
+from openslot.domains.people.operations import disable_user
+from openslot.domains.plans.operations import clear_user_plan
 from openslot.doors.web.admin.approvals import list_closing
 from openslot.doors.web.admin.change_log import NOTHING, log_platform
 from openslot.doors.web.shared import words
@@ -59,7 +67,7 @@ async def show_users(request: Request, work: Work, user: User) -> Response:
     choices: dict[str, list[str]] = {"plan": list(Plan), "status": list(UserStatus)}
     query = read_list_query(request, user, "/admin/users", "q", "plan", "status", choices=choices)
     plan, status = query["plan"], query["status"]
-    found, total = await accounts.list_users(
+    found, total = await list_users(
         work,
         search=query["q"] or None,
         plan=Plan(plan) if plan else None,
@@ -82,9 +90,9 @@ async def show_users(request: Request, work: Work, user: User) -> Response:
 
 @get("/admin/users/{user_id}")
 async def show_user_account(work: Work, user: User, user_id: UUID, form: Form[Any] = Form()) -> Response:
-    owner = await accounts.get_user(work, user_id)
-    grants = await accounts.list_plan_grants(work, owner)
-    activity, _ = await accounts.list_activity(work, owner, span=Span(), limit=SHOWN_ACTIVITY)
+    owner = await get_user(work, user_id)
+    grants = await list_plan_grants(work, owner)
+    activity, _ = await list_activity(work, owner, span=Span(), limit=SHOWN_ACTIVITY)
     return page(
         "admin/user.html",
         user,
@@ -101,20 +109,20 @@ async def show_user_account(work: Work, user: User, user_id: UUID, form: Form[An
 
 
 @post("/admin/users/{user_id}/clear-plan")
-async def clear_user_plan(request: Request, work: Work, user: User, user_id: UUID) -> Response:
+async def clear_plan(request: Request, work: Work, user: User, user_id: UUID) -> Response:
     """Let a user's plan follow their subscription again."""
-    owner = await accounts.get_user(work, user_id)
-    cleared = await subscriptions.clear_user_plan(work, owner)
+    owner = await get_user(work, user_id)
+    cleared = await clear_user_plan(work, owner)
     fields = {"before": {"plan": owner.plan}, "after": {"plan": cleared.plan}}
     await log_user(work, request, user, ChangeAction.PLAN_CHANGED, owner, **fields)
     return redirect(f"/admin/users/{user_id}?done=plan")
 
 
 @post("/admin/users/{user_id}/plan", shows=show_user_account)
-async def change_user_plan(request: Request, work: Work, user: User, user_id: UUID, form: Form[PlanForm]) -> Response:
+async def change_plan(request: Request, work: Work, user: User, user_id: UUID, form: Form[PlanForm]) -> Response:
     """Give a user another plan, without an end."""
-    owner = await accounts.get_user(work, user_id)
-    changed = await accounts.change_plan(work, owner, form.get().plan)
+    owner = await get_user(work, user_id)
+    changed = await set_user_plan(work, owner, form.get().plan)
     fields = {"before": {"plan": owner.plan}, "after": {"plan": changed.plan}}
     await log_user(work, request, user, ChangeAction.PLAN_CHANGED, owner, **fields)
     return redirect(f"/admin/users/{user_id}?done=plan")
@@ -122,7 +130,7 @@ async def change_user_plan(request: Request, work: Work, user: User, user_id: UU
 
 @get("/admin/users/{user_id}/administrator")
 async def ask_to_make_administrator(work: Work, user: User, user_id: UUID) -> Response:
-    owner = await accounts.get_user(work, user_id)
+    owner = await get_user(work, user_id)
     if owner.is_admin:
         return redirect(f"/admin/users/{user_id}")
     return page(
@@ -147,8 +155,8 @@ async def change_administrator(
     request: Request, work: Work, user: User, user_id: UUID, form: Form[AdminForm]
 ) -> Response:
     is_admin = form.get().admin == "yes"
-    owner = await accounts.get_user(work, user_id)
-    await accounts.set_admin(work, owner, is_admin=is_admin)
+    owner = await get_user(work, user_id)
+    await set_admin(work, owner, is_admin=is_admin)
     fields = {"before": {"administrator": owner.is_admin}, "after": {"administrator": is_admin}}
     await log_user(work, request, user, ChangeAction.ADMINISTRATOR_CHANGED, owner, **fields)
     return redirect(f"/admin/users/{user_id}?done={'admin' if is_admin else 'not-admin'}")
@@ -156,15 +164,15 @@ async def change_administrator(
 
 @post("/admin/users/{user_id}/sign-out")
 async def sign_user_out(request: Request, work: Work, user: User, user_id: UUID) -> Response:
-    owner = await accounts.get_user(work, user_id)
-    await access.end_sessions(work, owner)
+    owner = await get_user(work, user_id)
+    await end_sessions(work, owner)
     await log_user(work, request, user, ChangeAction.USER_SIGNED_OUT, owner)
     return redirect(f"/admin/users/{user_id}?done=signed-out")
 
 
 @get("/admin/users/{user_id}/disable")
 async def ask_to_disable(work: Work, user: User, user_id: UUID, form: Form[DisableForm] = Form()) -> Response:
-    owner = await accounts.get_user(work, user_id)
+    owner = await get_user(work, user_id)
     if owner.disabled_at is not None:
         return redirect(f"/admin/users/{user_id}")
     return page(
@@ -181,8 +189,8 @@ async def ask_to_disable(work: Work, user: User, user_id: UUID, form: Form[Disab
 async def disable_account(request: Request, work: Work, user: User, user_id: UUID, form: Form[DisableForm]) -> Response:
     """Close an account and cancel its upcoming bookings."""
     reason = form.get().reason.strip() or None
-    owner = await accounts.get_user(work, user_id)
-    cancelled = await people.disable_user(work, owner, reason=reason)
+    owner = await get_user(work, user_id)
+    cancelled = await disable_user(work, owner, reason=reason)
     after = {"active": False, "reason": reason, "cancelled_bookings": cancelled}
     await log_user(work, request, user, ChangeAction.USER_DISABLED, owner, before={"active": True}, after=after)
     return redirect(f"/admin/users/{user_id}?done=disabled")
@@ -190,8 +198,8 @@ async def disable_account(request: Request, work: Work, user: User, user_id: UUI
 
 @post("/admin/users/{user_id}/enable")
 async def enable_account(request: Request, work: Work, user: User, user_id: UUID) -> Response:
-    owner = await accounts.get_user(work, user_id)
-    await accounts.enable_user(work, owner)
+    owner = await get_user(work, user_id)
+    await set_user_enabled(work, owner)
     fields = {"before": {"active": owner.disabled_at is None}, "after": {"active": True}}
     await log_user(work, request, user, ChangeAction.USER_ENABLED, owner, **fields)
     return redirect(f"/admin/users/{user_id}?done=enabled")

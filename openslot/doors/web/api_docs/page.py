@@ -20,8 +20,8 @@ from openslot.doors.web.shared.pages import HTML, locale_of, render
 from openslot.doors.web.shared.templating import templates
 from openslot.platform.core.errors import NotFound
 from openslot.platform.core.work import Work
-from openslot.platform.flags import operations as flags
 from openslot.platform.flags.models import FlagKey
+from openslot.platform.flags.operations import is_enabled
 from openslot.platform.i18n.languages import Language, Locale
 from openslot.platform.routing import Mount, Request, Response, get
 
@@ -147,7 +147,7 @@ def serve_reference(make_reference: Callable[[], Reference], *, limit: int) -> M
 
     @get("/api/docs")
     async def show_api_docs(work: Work, request: Request, user: User | None) -> Response:
-        if not await flags.is_enabled(work, FlagKey.API_DOCS, user_id=user.id if user else None):
+        if not await is_enabled(work, FlagKey.API_DOCS, user_id=user.id if user else None):
             raise NotFound
         asset = written(locale_of(request).language, is_signed_in=user is not None)
         return send_asset(request, asset, FOR_ITS_READER)

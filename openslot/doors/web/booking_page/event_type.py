@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from openslot.domains.accounts.models import DEFAULT_COLOR, User
 from openslot.domains.accounts.profiles.operations import photo_path
-from openslot.domains.availability import operations as availability
 from openslot.domains.availability.errors import SlotUnavailable
 from openslot.domains.availability.models import ByPage, ByTeamPage
+from openslot.domains.availability.operations import get_slot_context
 from openslot.domains.bookings.email_proofs import book_proven
 from openslot.domains.bookings.errors import (
     EmailCodeNotSent,
@@ -20,8 +20,8 @@ from openslot.domains.bookings.errors import (
 )
 from openslot.domains.bookings.models import BookingWanted, EmailProof
 from openslot.domains.bookings.public_api import booking_limit
-from openslot.domains.bookings.series import operations as series
-from openslot.domains.event_types.operations import get_host_page
+from openslot.domains.bookings.series.operations import create_series
+from openslot.domains.event_types.operations import get_page_of_host
 from openslot.domains.event_types.rules import is_offered
 from openslot.domains.mail.operations import sends_mail
 from openslot.domains.payments.words import show_amount
@@ -101,7 +101,7 @@ async def open_page(work: Work, request: Request, name: NameOffer) -> Response:
     if (wanted := choose_format(request)) is not Format.HTML:
         return await write_offer(context.work, request, context.which, wanted)
     if options.view == "zones":
-        host_zone = (await availability.get_offer(context.work, context.which)).host_zone
+        host_zone = (await get_slot_context(context.work, context.which)).host_zone
         return zones_page(work, context.carried, back=request.path, host_zone=host_zone)
     try:
         picked = await _pick(context)
@@ -204,7 +204,7 @@ async def _book(context: PageContext, form: Form[BookingForm], proof: EmailProof
     async def book_once(wanted: BookingWanted) -> UUID:
         if recurrence is None:
             return await paying.book(work.runtime, wanted, sent)
-        made = await work.runtime.run(PUBLIC, lambda own: series.create_series(own, wanted, recurrence))
+        made = await work.runtime.run(PUBLIC, lambda own: create_series(own, wanted, recurrence))
         return made.bookings[0].id
 
     booking_id = await book_proven(work.runtime, wanted, book_once, from_address=context.address)
@@ -293,7 +293,7 @@ async def show_host(work: Work, request: Request, username: str) -> Response:
     if (wanted := choose_format(request)) is not Format.HTML:
         return await write_host(work, username, wanted)
     options = read_options(request)
-    host = await get_host_page(work, username)
+    host = await get_page_of_host(work, username)
     count_visit(work, request, options, username=host.username, zone=host.zone)
     options = carry_source(options, find_source(work, request, options))
     color = host.event_types[0].color if host.event_types else DEFAULT_COLOR

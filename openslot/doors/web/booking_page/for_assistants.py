@@ -12,14 +12,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.domains.availability import operations as availability
 from openslot.domains.availability.models import ByPage, ByTeamPage
 from openslot.domains.availability.months import MAX_DAYS
+from openslot.domains.availability.operations import get_slot_context, list_open_slots
 from openslot.domains.availability.schemas import Slot, write_slots
 from openslot.domains.bookings.public_api import booking_limit
 from openslot.domains.event_types.errors import LinkClosed
 from openslot.domains.event_types.models import EventType
-from openslot.domains.event_types.operations import get_host_page
+from openslot.domains.event_types.operations import get_page_of_host
 from openslot.domains.event_types.rules import is_offered
 from openslot.domains.event_types.schemas import OfferedEventType, ShownHost, show_host, show_offered
 from openslot.domains.mail.operations import sends_mail
@@ -145,7 +145,7 @@ class OfferForAssistants(Struct, frozen=True, kw_only=True, rename="camel"):
 
 async def write_host(work: Work, username: str, wanted: Format) -> Response:
     try:
-        page = await get_host_page(work, username.removesuffix(wanted.suffix))
+        page = await get_page_of_host(work, username.removesuffix(wanted.suffix))
     except NotFound as refusal:
         return write_refusal(refusal, wanted)
     return _write_offers(work, wanted, show_host(page), page.event_types, welcome=page.welcome)
@@ -196,12 +196,12 @@ async def write_offer(work: Work, request: Request, which: ByPage | ByTeamPage, 
 
 
 async def _read_offer(work: Work, which: ByPage | ByTeamPage, options: Options) -> tuple[OfferForAssistants, EventType]:
-    zone = options.zone or get_zone((await availability.get_offer(work, which)).host_zone)
+    zone = options.zone or get_zone((await get_slot_context(work, which)).host_zone)
     length = {"durationMinutes": str(which.minutes)} if which.minutes else {}
     today = work.now.astimezone(zone).date()
     first = max(options.on or today, today)
     last = first + timedelta(days=MAX_DAYS - 1)
-    found, slots, _ = await availability.list_open(work, which, timezone=str(zone), first=first, last=last)
+    found, slots, _ = await list_open_slots(work, which, timezone=str(zone), first=first, last=last)
     first_slots = write_slots(replace(slots, starts=slots.starts[:MAX_SLOTS]), viewer=zone)
     event_type = found.inputs.event_type
     asked = {"timezone": str(zone), "startDate": first.isoformat(), "endDate": last.isoformat()}

@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 from markupsafe import Markup
 from msgspec import Meta, Struct
 
-from openslot.domains.availability import operations as availability
 from openslot.domains.availability.models import EventTypeRef
+from openslot.domains.availability.operations import list_nearest_slots
 from openslot.domains.bookings.models import Answers, BookingWanted, ConsentSource, Invitee, MessageConsent
 from openslot.domains.event_types.locations import WantedLocation
 from openslot.domains.event_types.models import Question, QuestionKind
@@ -139,7 +139,7 @@ async def pick_start(
     without: UUID | None = None,
 ) -> Picked:
     """Read whether a chosen time is open, and the times nearest to it."""
-    read = await availability.list_nearest(work, which, start, without=without)
+    read = await list_nearest_slots(work, which, start, without=without)
     zone = options.zone or zone or get_zone(read.found.host_zone)
     locale, hours = options.locale, hours_of(options)
     return Picked(

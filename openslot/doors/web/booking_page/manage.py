@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
 from openslot.domains.availability.errors import SlotUnavailable
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.errors import (
     BookingAlreadyCancelled,
     BookingAlreadyEnded,
@@ -17,9 +16,17 @@ from openslot.domains.bookings.errors import (
 )
 from openslot.domains.bookings.links import manage_url, read_manage_token
 from openslot.domains.bookings.models import Booking, BookingDetails, BookingRef, Host, Status
+from openslot.domains.bookings.operations import (
+    cancel_booking,
+    find_message_consent,
+    find_unused_phone,
+    get_booking_with_host,
+    reschedule_booking,
+    withdraw_message_consent,
+)
 from openslot.domains.bookings.public_api import booking_limit
 from openslot.domains.bookings.rules import can_change, name_wanted_time
-from openslot.domains.bookings.series import operations as series
+from openslot.domains.bookings.series.operations import cancel_series, list_series, list_skipped
 from openslot.domains.bookings.words import (
     LINK_SHOWN_HERE,
     format_day,
@@ -77,7 +84,7 @@ async def show_booking(
     is_on = can_change(booking, now=work.now)
     is_cancelled = booking.status is Status.CANCELLED
     # An address can't call a cancelled meeting confirmed.
-    consent = await bookings.find_consent(work, booking.id) if not is_cancelled else None
+    consent = await find_message_consent(work, booking.id) if not is_cancelled else None
     done = options.done if options.done in HEADINGS and (options.done == "cancelled") == is_cancelled else ""
     done = "" if done == "stopped" and consent else done
     return show(
@@ -97,7 +104,7 @@ async def show_booking(
         target=target,
         shows_addresses=meeting.shows_addresses,
         messages_to=consent.phone if consent else None,
-        no_messages_to=await bookings.find_unused_phone(work, booking.id) if is_on else None,
+        no_messages_to=await find_unused_phone(work, booking.id) if is_on else None,
         is_own=viewer is not None and viewer.id == booking.host_id and viewer.email == booking.invitee_email,
         host=host,
         event_type=details.event_type,
@@ -112,8 +119,7 @@ async def show_booking(
         ends_at=iso(booking.ends_at),
         dates=await _list_dates(work, booking, options),
         skipped=[
-            format_short(each, zone, locale)
-            for each in (await series.list_skipped(work, booking) if done == "booked" else ())
+            format_short(each, zone, locale) for each in (await list_skipped(work, booking) if done == "booked" else ())
         ],
     )
 
@@ -137,7 +143,7 @@ async def _list_dates(work: Work, booking: Booking, options: Options) -> list[Sh
             time=format_hours(each.starts_at, each.ends_at, zone, locale),
             is_cancelled=each.status is Status.CANCELLED,
         )
-        for each in await series.list_series(work, booking)
+        for each in await list_series(work, booking)
     ]
 
 
@@ -206,7 +212,7 @@ async def reschedule(work: Work, request: Request, token: str, form: Form[forms.
         return await _ask_again(managed, form, Invalid())
     sent = form.get()
     try:
-        await _change(managed, partial(bookings.reschedule_booking, starts_at=sent.start, reason=sent.reason))
+        await _change(managed, partial(reschedule_booking, starts_at=sent.start, reason=sent.reason))
     except (SlotUnavailable, RateLimited, Invalid) as refusal:
         return await _ask_again(managed, form.with_faults(forms.name_faults(refusal.faults)), refusal)
     except (BookingAlreadyCancelled, BookingAlreadyEnded, RescheduleByHostOnly):
@@ -231,7 +237,7 @@ async def cancel(work: Work, request: Request, token: str, form: Form[forms.Canc
     if form.faults:
         return await _show_cancel(managed, form, Invalid())
     try:
-        verb = series.cancel_series if form["series"] and managed.booking.series_id else bookings.cancel_booking
+        verb = cancel_series if form["series"] and managed.booking.series_id else cancel_booking
         await _change(managed, partial(verb, reason=form.get().reason))
     except RateLimited as refusal:
         return await _show_cancel(managed, form, refusal)
@@ -246,7 +252,7 @@ async def stop_messages(work: Work, request: Request, token: str) -> Response:
     """Send the invitee no more messages about the booking."""
     managed = await _open(work, request, token)
     try:
-        await _change(managed, bookings.withdraw_consent)
+        await _change(managed, withdraw_message_consent)
     except RateLimited:
         return redirect(manage_path(work, managed.booking.id, managed.options, done=""))
     return redirect(manage_path(work, managed.booking.id, managed.options, done="stopped"))
@@ -254,7 +260,7 @@ async def stop_messages(work: Work, request: Request, token: str) -> Response:
 
 async def _open(work: Work, request: Request, token: str) -> Managed:
     ref = BookingRef(read_manage_token(work.runtime, token), None)
-    details, host = await bookings.get_with_host(work, ref)
+    details, host = await get_booking_with_host(work, ref)
     return Managed(
         work=work.acting_as(PUBLIC),
         path=request.path,
@@ -332,7 +338,7 @@ async def _show_cancel(managed: Managed, form: Form[forms.CancelForm], refusal: 
     if not can_change(booking, now=managed.work.now):
         return redirect(managed.path.removesuffix("/cancel") + options.query)
     look = await find_look(managed.work, event_type.owner_id, color=event_type.color)
-    dates = await series.list_series(managed.work, booking)
+    dates = await list_series(managed.work, booking)
     shown = show(
         "booking/cancel.html",
         options,

@@ -9,16 +9,22 @@ from msgspec import Struct
 
 from openslot.domains.access import idempotency
 from openslot.domains.access.errors import KeyInUse
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.errors import BookingNotFound, PaymentUnavailable
 from openslot.domains.bookings.links import read_manage_token
 from openslot.domains.bookings.models import Booking, BookingDetails, BookingWanted, Host, Status
+from openslot.domains.bookings.operations import find_pending_with_host
 from openslot.domains.bookings.public_api import booking_limit
 from openslot.domains.event_types.models import Money
-from openslot.domains.payments import operations as payments
 from openslot.domains.payments import rules, words
 from openslot.domains.payments.models import Mode, PaymentState, Problem, StoredPayment
-from openslot.domains.wait_list import operations as wait_list
+from openslot.domains.payments.operations import (
+    book_with_payment,
+    find_payment_of_booking,
+    give_payment_up,
+    look_at_payment,
+    open_checkout,
+)
+from openslot.domains.wait_list.operations import accept_offer
 from openslot.doors.http.doors import take
 from openslot.doors.http.errors import status_of
 from openslot.doors.web.booking_page.forms import show_start
@@ -92,14 +98,14 @@ async def _book_once(work: Work, *, wanted: BookingWanted, sent: SentForm) -> UU
     kept = await idempotency.find_response(work, request) if request else None
     if kept is not None:
         booking_id = UUID(bytes=kept.body)
-        payment = await payments.find_of_booking(work, booking_id)
+        payment = await find_payment_of_booking(work, booking_id)
         if payment is not None and payment.state is not PaymentState.RELEASED:
             return booking_id
     if sent.entry_id is not None:
-        await wait_list.accept(work, sent.entry_id)
-    booking = await payments.book(work, wanted)
+        await accept_offer(work, sent.entry_id)
+    booking = await book_with_payment(work, wanted)
     if booking.status is Status.PENDING_PAYMENT:
-        payment = require(await payments.find_of_booking(work, booking.id), BookingNotFound)
+        payment = require(await find_payment_of_booking(work, booking.id), BookingNotFound)
         if name_price(payment.price, payment.refund_policy) != sent.seen_price:
             raise PriceChanged
         if request is not None:
@@ -110,10 +116,10 @@ async def _book_once(work: Work, *, wanted: BookingWanted, sent: SentForm) -> UU
 
 async def find_checkout(work: Work, booking_id: UUID) -> str | None:
     """Return where a booking is paid, if it waits for that."""
-    payment = await payments.find_of_booking(work, booking_id)
+    payment = await find_payment_of_booking(work, booking_id)
     if payment is None or payment.state not in {PaymentState.OPENING, PaymentState.OPEN}:
         return None
-    return await payments.open_checkout(work.runtime, booking_id)
+    return await open_checkout(work.runtime, booking_id)
 
 
 class ShownMoney(Struct, frozen=True, kw_only=True):
@@ -129,7 +135,7 @@ async def find_money(work: Work, booking: Booking) -> ShownMoney | None:
     """Say what was paid for a booking; one that cost nothing needs no look."""
     if booking.payment is None or booking.payment.status == "not_required":
         return None
-    payment = await payments.find_of_booking(work, booking.id)
+    payment = await find_payment_of_booking(work, booking.id)
     if payment is None or payment.paid_at is None:
         return None
     return ShownMoney(
@@ -143,11 +149,11 @@ async def find_money(work: Work, booking: Booking) -> ShownMoney | None:
 async def show_unpaid(work: Work, request: Request, token: str) -> Response:
     """Show a booking that waits for its payment; the provider is asked, so that nobody waits for its notice."""
     booking_id = read_manage_token(work.runtime, token)
-    payment = require(await payments.find_of_booking(work, booking_id), BookingNotFound)
+    payment = require(await find_payment_of_booking(work, booking_id), BookingNotFound)
     options = read_options(request)
     if payment.state.is_under_way or options.done == "booked":
         payment = await _look(work.runtime, payment)
-    found = await bookings.find_pending_with_host(work, booking_id)
+    found = await find_pending_with_host(work, booking_id)
     if found is None:
         # The money has come just now.
         return redirect(manage_path(work, booking_id, options, done="booked"))
@@ -161,10 +167,10 @@ async def give_up(work: Work, request: Request, token: str) -> Response:
     booking_id, options = read_manage_token(work.runtime, token), read_options(request)
     try:
         await take(work.runtime, booking_limit(work.runtime.settings), request.address)
-        await payments.give_up(work.runtime, booking_id)
+        await give_payment_up(work.runtime, booking_id)
     except (RateLimited, PaymentUnavailable) as refusal:
-        payment = require(await payments.find_of_booking(work, booking_id), BookingNotFound)
-        found = await bookings.find_pending_with_host(work, booking_id)
+        payment = require(await find_payment_of_booking(work, booking_id), BookingNotFound)
+        found = await find_pending_with_host(work, booking_id)
         if found is not None:
             return await _show(work, options, payment, *found, refusal=refusal)
     return redirect(manage_path(work, booking_id, options, done=""))
@@ -173,7 +179,7 @@ async def give_up(work: Work, request: Request, token: str) -> Response:
 async def _look(runtime: Runtime, payment: StoredPayment) -> StoredPayment:
     try:
         async with asyncio.timeout(READ_WITHIN):
-            return await payments.look(runtime, payment)
+            return await look_at_payment(runtime, payment)
     except (TimeoutError, PaymentUnavailable):
         return payment
 

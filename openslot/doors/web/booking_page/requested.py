@@ -2,12 +2,12 @@
 
 from uuid import UUID
 
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.errors import RequestNotOpen
 from openslot.domains.bookings.links import manage_url, read_manage_token
 from openslot.domains.bookings.models import RequestState, Status
+from openslot.domains.bookings.operations import find_unused_phone
 from openslot.domains.bookings.public_api import booking_limit
-from openslot.domains.bookings.requests import operations as requests
+from openslot.domains.bookings.requests.operations import get_request_with_host, withdraw_booking_request
 from openslot.domains.bookings.words import format_day, format_hours, format_location, format_zone
 from openslot.domains.event_types.models import Location
 from openslot.domains.mail.models import MailKind
@@ -37,7 +37,7 @@ HEADINGS = {
 
 async def show_request(work: Work, booking_id: UUID, options: Options, *, refusal: Refusal | None = None) -> Response:
     """Show how a request stands; a link or number of the host is told when it is confirmed."""
-    request, details, host = await requests.get_with_host(work, booking_id)
+    request, details, host = await get_request_with_host(work, booking_id)
     booking, event_type, locale = details.booking, details.event_type, options.locale
     if booking.status is Status.CONFIRMED:
         # The host has answered just now.
@@ -59,7 +59,7 @@ async def show_request(work: Work, booking_id: UUID, options: Options, *, refusa
         done="requested" if is_open and options.done == "booked" else "",
         is_unmailed=is_open and not await is_told(work, booking, MailKind.REQUEST),
         manage_url=manage_url(work.runtime, booking_id),
-        no_messages_to=await bookings.find_unused_phone(work, booking_id) if is_open else None,
+        no_messages_to=await find_unused_phone(work, booking_id) if is_open else None,
         booking=booking,
         event_type=event_type,
         host=host,
@@ -87,7 +87,7 @@ async def withdraw(work: Work, request: Request, token: str) -> Response:
     booking_id, options = read_manage_token(work.runtime, token), read_options(request)
     try:
         await take(work.runtime, booking_limit(work.runtime.settings), request.address)
-        await work.runtime.run(PUBLIC, lambda own: requests.withdraw(own, booking_id))
+        await work.runtime.run(PUBLIC, lambda own: withdraw_booking_request(own, booking_id))
     except RateLimited as refusal:
         return await show_request(work, booking_id, options, refusal=refusal)
     except RequestNotOpen:

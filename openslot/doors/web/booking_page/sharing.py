@@ -9,8 +9,8 @@ from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.domains.availability import operations as availability
 from openslot.domains.availability.models import ByPage, ByTeamPage
+from openslot.domains.availability.operations import get_slot_context
 from openslot.domains.event_types.models import EventType, Money
 from openslot.domains.event_types.rules import is_offered
 from openslot.doors.web.booking_page.for_assistants import SERVICE_LINKS, Format
@@ -130,7 +130,7 @@ async def qr_image(work: Work, request: Request, username: str, slug: str) -> Re
 
 async def show_qr_of(work: Work, request: Request, which: ByPage | ByTeamPage) -> Response:
     options = read_options(request)
-    found = await availability.get_offer(work, which)
+    found = await get_slot_context(work, which)
     event_type = found.inputs.event_type
     shown = page(
         "booking/qr.html",
@@ -145,7 +145,7 @@ async def show_qr_of(work: Work, request: Request, which: ByPage | ByTeamPage) -
 
 
 async def draw_qr_of(work: Work, which: ByPage | ByTeamPage) -> Response:
-    found = await availability.get_offer(work, which)
+    found = await get_slot_context(work, which)
     link = _link(work, found.host_username, found.inputs.event_type.slug, which.token, **SOURCE)
     return Response(headers={"content-type": SVG, "cache-control": "private, no-cache"}, body=draw_qr(link))
 

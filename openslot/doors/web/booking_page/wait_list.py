@@ -7,17 +7,25 @@ from uuid import uuid4
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.domains.availability import operations as availability
 from openslot.domains.availability.errors import SlotUnavailable
 from openslot.domains.availability.models import ByPage, BySlug, SlotContext
+from openslot.domains.availability.operations import get_slot_context
 from openslot.domains.bookings.errors import InviteeLimitReached, PaymentUnavailable
 from openslot.domains.bookings.models import EmailProof, Status
 from openslot.domains.bookings.public_api import booking_limit
 from openslot.domains.bookings.words import format_day, format_hours, format_zone
 from openslot.domains.payments.words import show_amount
 from openslot.domains.wait_list import errors
-from openslot.domains.wait_list import operations as wait_list
 from openslot.domains.wait_list.models import EntryState, FoundEntry, Offer, WaitListWanted
+from openslot.domains.wait_list.operations import (
+    WAIT_LIST_PAGE,
+    confirm_entry,
+    decline_offer,
+    get_wait_list_entry,
+    join_wait_list,
+    leave_wait_list,
+    read_wait_list_token,
+)
 from openslot.domains.wait_list.public_api import JOINS
 from openslot.doors.http.doors import take
 from openslot.doors.http.errors import headers_of, status_of
@@ -82,7 +90,7 @@ async def join(work: Work, request: Request, username: str, slug: str, form: For
     )
     try:
         await take(work.runtime, JOINS, request.address)
-        await work.runtime.run(PUBLIC, lambda own: wait_list.join(own, wanted))
+        await work.runtime.run(PUBLIC, lambda own: join_wait_list(own, wanted))
     except (Conflict, RateLimited) as refusal:
         return _show_join(work, request, options, found, form, refusal=refusal)
     return _show_join(work, request, options, found, form, is_done=True)
@@ -95,7 +103,7 @@ def _name(username: str, slug: str, options: Options) -> ByPage:
 async def _find_full(work: Work, username: str, slug: str, options: Options) -> SlotContext | None:
     """Look up what is to be waited for; None if the address does not say for which day, or there is no list."""
     try:
-        found = await availability.get_offer(work.acting_as(PUBLIC), _name(username, slug, options))
+        found = await get_slot_context(work.acting_as(PUBLIC), _name(username, slug, options))
     except Invalid:
         # The host does not offer this duration any more.
         return None
@@ -146,23 +154,23 @@ def _write_day(on: date, options: Options) -> str:
 @limit_views
 async def show_entry(work: Work, request: Request, token: str) -> Response:
     """Show how somebody's wait stands; opening the link changes nothing, because mail scanners open links."""
-    found = await wait_list.get_entry(work, wait_list.read_token(work.runtime, token))
+    found = await get_wait_list_entry(work, read_wait_list_token(work.runtime, token))
     return await _show_entry(work, read_options(request), token, found)
 
 
 @post("/wait-list/{token}/confirm", transaction="none")
 @limit_views
 async def confirm(work: Work, request: Request, token: str) -> Response:
-    entry_id = wait_list.read_token(work.runtime, token)
-    await work.runtime.run(PUBLIC, lambda own: wait_list.confirm(own, entry_id))
+    entry_id = read_wait_list_token(work.runtime, token)
+    await work.runtime.run(PUBLIC, lambda own: confirm_entry(own, entry_id))
     return _go_to(token, read_options(request))
 
 
 @post("/wait-list/{token}/decline", transaction="none")
 @limit_views
 async def decline(work: Work, request: Request, token: str) -> Response:
-    entry_id = wait_list.read_token(work.runtime, token)
-    await work.runtime.run(PUBLIC, lambda own: wait_list.decline(own, entry_id))
+    entry_id = read_wait_list_token(work.runtime, token)
+    await work.runtime.run(PUBLIC, lambda own: decline_offer(own, entry_id))
     return _go_to(token, read_options(request))
 
 
@@ -170,9 +178,9 @@ async def decline(work: Work, request: Request, token: str) -> Response:
 @limit_views
 async def leave(work: Work, request: Request, token: str) -> Response:
     """Leave the wait list; nothing is left to show, so the answer says it."""
-    entry_id, options = wait_list.read_token(work.runtime, token), read_options(request)
-    found = await wait_list.get_entry(work, entry_id)
-    await work.runtime.run(PUBLIC, lambda own: wait_list.leave(own, entry_id))
+    entry_id, options = read_wait_list_token(work.runtime, token), read_options(request)
+    found = await get_wait_list_entry(work, entry_id)
+    await work.runtime.run(PUBLIC, lambda own: leave_wait_list(own, entry_id))
     return await _show_entry(work, options, token, found, has_left=True)
 
 
@@ -180,8 +188,8 @@ async def leave(work: Work, request: Request, token: str) -> Response:
 @limit_views
 async def book(work: Work, request: Request, token: str, form: Form[BookingForm]) -> Response:
     """Book what is kept for somebody, by the verb that books every other time."""
-    entry_id, options = wait_list.read_token(work.runtime, token), read_options(request)
-    found = await wait_list.get_entry(work, entry_id)
+    entry_id, options = read_wait_list_token(work.runtime, token), read_options(request)
+    found = await get_wait_list_entry(work, entry_id)
     offer, entry = found.offer, found.entry
     if offer is None or not offer.is_open(now=work.now):
         return await _show_entry(work, options, token, found)
@@ -206,13 +214,13 @@ async def book(work: Work, request: Request, token: str, form: Form[BookingForm]
         faults = forms.name_faults(refusal.faults, phone=forms.name_phone(form), place=forms.name_place(form))
         named = form.with_faults(faults)
         # The offer has ended if it was booked and could not be paid.
-        found = await wait_list.get_entry(work, entry_id)
+        found = await get_wait_list_entry(work, entry_id)
         return await _show_entry(work, options, token, found, form=named, refusal=refusal)
     return redirect(checkout or manage_path(work, booking_id, options, done="booked"))
 
 
 def _go_to(token: str, options: Options) -> Response:
-    return redirect(f"{wait_list.PAGE}{token}{options.query}")
+    return redirect(f"{WAIT_LIST_PAGE}{token}{options.query}")
 
 
 async def _show_entry(
@@ -242,7 +250,7 @@ async def _show_entry(
         status=status_of(refusal) if refusal else 200,
         is_personal=True,
         policy=paying_policy(work.runtime.settings) if is_redirected else FRAMED,
-        path=f"{wait_list.PAGE}{token}",
+        path=f"{WAIT_LIST_PAGE}{token}",
         entry=entry,
         event_type=event_type,
         host_name=found.host_name,

@@ -10,8 +10,8 @@ from openslot.domains.accounts.models import User
 from openslot.domains.analytics.models import HostFigures, HostPeriod
 from openslot.domains.analytics.operations import read_figures
 from openslot.domains.availability.reasons import WeekdayName
-from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.models import EventType
+from openslot.domains.event_types.operations import list_event_types
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.charts import Chart, Series, draw_chart, draw_funnel, draw_spark, level_of, share_of
 from openslot.doors.web.shared.downloads import send_csv, write_csv
@@ -94,7 +94,7 @@ async def export_host_analytics(request: Request, work: Work, user: User) -> Res
 
 
 async def _read(request: Request, work: Work, user: User) -> tuple[Wanted, HostFigures]:
-    offered, _ = await event_types.list_event_types(work, user)
+    offered, _ = await list_event_types(work, user)
     choices = {"days": set(PERIODS), "type": {each.slug for each in offered}}
     query = read_list_query(request, user, "/analytics", "days", "type", "from", "to", choices=choices)
     period, faults = read_period(query, today=words.day(work.now, user.zone))

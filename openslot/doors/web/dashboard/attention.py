@@ -10,8 +10,8 @@ from openslot.domains.accounts.models import User
 from openslot.domains.allowances.errors import COSTS
 from openslot.domains.allowances.models import CauseKind, RefusedCost
 from openslot.domains.event_types.models import EventType
-from openslot.domains.mail import operations as mail
 from openslot.domains.mail.notices import POT_NAMES
+from openslot.domains.mail.operations import MAX_MAILS_KEPT
 from openslot.domains.payments.models import Problem
 from openslot.domains.payments.words import PROBLEMS
 from openslot.domains.timeline.models import Attention, EffectKind, Requests, Trouble, UnsentMail
@@ -60,7 +60,7 @@ def _list_kept(count: int, user: User) -> Iterator[TroubleRow]:
         "%(count)s emails are in the mailbox: no mail server is set up",
         count=count,
     )
-    if count >= mail.MAX_KEPT:
+    if count >= MAX_MAILS_KEPT:
         title = Text("More than %(count)s emails are in the mailbox: no mail server is set up", count=count - 1)
     if user.is_admin:
         yield TroubleRow(

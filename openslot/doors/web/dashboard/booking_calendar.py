@@ -17,7 +17,7 @@ from openslot.domains.availability.months import begin_month, end_month
 from openslot.domains.bookings import queries, rules
 from openslot.domains.bookings.models import Booking, CalendarMeeting, SessionSeat
 from openslot.domains.event_types.models import EventType
-from openslot.domains.timeline import operations as timeline
+from openslot.domains.timeline.operations import list_timeline
 from openslot.doors.web.dashboard.booking_list import TEAMS
 from openslot.doors.web.dashboard.bookings import list_answers
 from openslot.doors.web.dashboard.calendar_days import DayMaker, ShownDay, clip_day, list_spans
@@ -243,7 +243,7 @@ async def _find_chosen(
     details, booking = found.details, found.details.booking
     people = await queries.list_session(work, user, booking) if booking.seat_id else []
     is_owner = booking.host_id == user.id
-    effects = await timeline.list_timeline(work, user, booking_id) if is_owner and not booking.seat_id else []
+    effects = await list_timeline(work, user, booking_id) if is_owner and not booking.seat_id else []
     badge, tone = status_badge(booking.status, is_over=rules.is_over(booking, now=work.now))
     payable = [] if booking.payment is None else [each.id for each in people] or [booking_id]
     return Chosen(

@@ -8,17 +8,17 @@ from uuid import UUID
 from msgspec import Meta, Struct
 
 from openslot.domains.accounts.models import User
-from openslot.domains.availability import operations as availability
 from openslot.domains.availability.models import ByBooking, BySlug, EventTypeRef
-from openslot.domains.bookings import operations as bookings
+from openslot.domains.availability.operations import explain_start_time, list_open_slots
 from openslot.domains.bookings import queries, rules
 from openslot.domains.bookings.models import Booking, BookingWanted, Invitee
-from openslot.domains.bookings.series import operations as series
-from openslot.domains.contacts import operations as contacts
+from openslot.domains.bookings.operations import cancel_booking, create_booking, reschedule_booking
+from openslot.domains.bookings.series.operations import cancel_series, create_series, list_series
 from openslot.domains.contacts.models import Contact
-from openslot.domains.event_types import operations as event_types
+from openslot.domains.contacts.operations import get_contact
 from openslot.domains.event_types.locations import WantedLocation
 from openslot.domains.event_types.models import EventType
+from openslot.domains.event_types.operations import list_event_types
 from openslot.doors.web.dashboard.event_types.overview import describe_event_type
 from openslot.doors.web.dashboard.payments import describe_payment
 from openslot.doors.web.shared import words
@@ -83,7 +83,7 @@ async def list_choices(
     today = words.day(work.now, user.zone)
     begin = max(first or today, today)
     last = begin + timedelta(days=DAYS - 1)
-    _, slots, _ = await availability.list_open(work, which, timezone=user.zone, first=begin, last=last, without=without)
+    _, slots, _ = await list_open_slots(work, which, timezone=user.zone, first=begin, last=last, without=without)
     own = moved.starts_at if moved else None
     starts = [start for each in slots.starts if (start := at_second(each)) != own]
     return SlotPage(
@@ -135,7 +135,7 @@ async def show_new_booking(request: Request, work: Work, user: User, form: Form[
         invitee = {"contact": str(contact.id), "name": contact.name, "email": contact.email} if contact else {}
         asked = {name: request.query.get(name, "") for name in ("type", "day", "duration")}
         form = form.begin({**asked, "timezone": user.zone, **invitee})
-    offered, _ = await event_types.list_event_types(work, user, only_active=True)
+    offered, _ = await list_event_types(work, user, only_active=True)
     chosen = _find_chosen(offered, form["type"])
     first = read_day(form["day"])
     minutes = _choose_minutes(chosen, form["duration"])
@@ -174,9 +174,9 @@ async def book_for_someone(work: Work, user: User, form: Form[NewBookingForm]) -
     recurrence = read_recurrence(form["weeks"], form["on_conflict"])
     try:
         if recurrence is None:
-            booking = await bookings.create_booking(work, wanted)
+            booking = await create_booking(work, wanted)
         else:
-            booking = (await series.create_series(work, wanted, recurrence)).bookings[0]
+            booking = (await create_series(work, wanted, recurrence)).bookings[0]
     except Invalid as refusal:
         faults = {FIELDS.get(field, "start"): fault for field, fault in refusal.faults.items()}
         raise Invalid(details=faults) from None
@@ -186,7 +186,7 @@ async def book_for_someone(work: Work, user: User, form: Form[NewBookingForm]) -
 async def _find_contact(work: Work, user: User, text: str) -> Contact | None:
     """Find the contact that an address names; a wrong one is no contact."""
     try:
-        return await contacts.get_contact(work, user, UUID(text)) if text else None
+        return await get_contact(work, user, UUID(text)) if text else None
     except (ValueError, NotFound):
         return None
 
@@ -241,7 +241,7 @@ async def show_cancel(work: Work, user: User, booking_id: UUID, form: Form[HostC
     booking = details.booking
     if not form.faults and not rules.can_change(booking, now=work.now):
         return redirect(f"/bookings/{booking_id}")
-    dates = await series.list_series(work, booking, by=user.id)
+    dates = await list_series(work, booking, by=user.id)
     return page(
         "dashboard/cancel.html",
         user,
@@ -258,7 +258,7 @@ async def show_cancel(work: Work, user: User, booking_id: UUID, form: Form[HostC
 @post("/bookings/{booking_id}/cancel", shows=show_cancel, at={Conflict: "form"})
 async def cancel_as_host(work: Work, user: User, booking_id: UUID, form: Form[HostCancelForm]) -> Response:
     sent = form.get()
-    cancel = series.cancel_series if sent.series else bookings.cancel_booking
+    cancel = cancel_series if sent.series else cancel_booking
     await cancel(work, await queries.get_ref(work, user, booking_id), reason=sent.reason.strip())
     return redirect(f"/bookings/{booking_id}?done=cancelled")
 
@@ -309,7 +309,7 @@ async def _propose(
 ) -> Form[HostRescheduleForm]:
     """Fill the form with a start, and say why it can't be had if it can't."""
     moved = booking.seat_id or booking.claim_id
-    found = await availability.explain(work, which, start, without=moved)
+    found = await explain_start_time(work, which, start, without=moved)
     faults = {"start": found.reasons[0].sentence} if found.reasons else {}
     return Form(values={"start": iso(start), "day": str(words.day(start, user.zone))}, faults=faults)
 
@@ -335,5 +335,5 @@ def _tell_who(booking: Booking) -> Text:
 async def reschedule_as_host(work: Work, user: User, booking_id: UUID, form: Form[HostRescheduleForm]) -> Response:
     """Move a booking to the slot that was chosen."""
     ref, sent = await queries.get_ref(work, user, booking_id), form.get()
-    await bookings.reschedule_booking(work, ref, sent.start, reason=sent.reason.strip())
+    await reschedule_booking(work, ref, sent.start, reason=sent.reason.strip())
     return redirect(f"/bookings/{booking_id}?done=moved")

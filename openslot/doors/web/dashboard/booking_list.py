@@ -6,10 +6,10 @@ from datetime import timedelta
 from typing import Any
 
 from openslot.domains.accounts.models import User
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.models import AgendaEntry, AgendaFilter, AgendaView, Status
-from openslot.domains.event_types import operations as event_types
-from openslot.domains.timeline import operations as timeline
+from openslot.domains.bookings.operations import list_agenda
+from openslot.domains.event_types.operations import list_event_types
+from openslot.domains.timeline.operations import count_failed_effects
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.curl import Curl, curl
 from openslot.doors.web.shared.days import by_day
@@ -62,9 +62,9 @@ async def show_bookings(request: Request, work: Work, user: User, form: Form[Any
     """Show one page of the bookings that the address asks for; the form sends those that are selected."""
     query = read_bookings_query(request, user)
     wanted = _filter(query)
-    found = await bookings.list_agenda(work, user, wanted, page=query.page, limit=ROWS)
-    failed = await timeline.count_failed(work, user, [entry.id for entry in found.entries])
-    offered, _ = await event_types.list_event_types(work, user)
+    found = await list_agenda(work, user, wanted, page=query.page, limit=ROWS)
+    failed = await count_failed_effects(work, user, [entry.id for entry in found.entries])
+    offered, _ = await list_event_types(work, user)
     view = wanted.view
     return page(
         "dashboard/bookings.html",
@@ -146,7 +146,7 @@ def _write_curl(work: Work, user: User, query: ListQuery) -> Curl | None:
 async def export_bookings(request: Request, work: Work, user: User) -> Response:
     """Send the bookings that the address asks for, 10,000 at most."""
     wanted = _filter(read_bookings_query(request, user))
-    found = await bookings.list_agenda(work, user, wanted, limit=MAX_ROWS)
+    found = await list_agenda(work, user, wanted, limit=MAX_ROWS)
     # Thousands of lines take a while, and other requests must not wait for them.
     body = await asyncio.to_thread(write_bookings, found.entries, user, locale_of(request))
     return send_csv(f"bookings-{wanted.view}-{words.day(work.now, user.zone)}.csv", body)

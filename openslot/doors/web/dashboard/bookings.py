@@ -8,7 +8,6 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.domains.accounts.models import User
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings import queries, rules
 from openslot.domains.bookings.events import (
     BookingCancelled,
@@ -24,15 +23,16 @@ from openslot.domains.bookings.events import (
     BookingRescheduled,
 )
 from openslot.domains.bookings.models import AnswerValue, Booking, BookingChange, BookingDetails, HostNotes
+from openslot.domains.bookings.operations import get_host_notes, list_booking_changes
 from openslot.domains.bookings.rules import CALENDAR
-from openslot.domains.bookings.series import operations as series
+from openslot.domains.bookings.series.operations import list_series
 from openslot.domains.bookings.words import LINK_SHOWN_HERE, ListOfNames
 from openslot.domains.bookings.words import list_answers as list_by_question
 from openslot.domains.contacts.fields import PROSE
 from openslot.domains.contacts.models import FIELDS_IN_BOOKINGS
 from openslot.domains.event_types.models import LocationKind
-from openslot.domains.timeline import operations as timeline
 from openslot.domains.timeline.models import TimelineEffect
+from openslot.domains.timeline.operations import list_timeline, retry_effect
 from openslot.doors.web.dashboard.payments import describe_payment
 from openslot.doors.web.dashboard.rows import Step, describe_step
 from openslot.doors.web.shared import words
@@ -190,11 +190,11 @@ class PrivateNotesForm(Struct, frozen=True, kw_only=True):
 async def show_booking(work: Work, user: User, booking_id: UUID, form: Form[Any] = Form()) -> Response:
     found = await queries.get_hosted(work, user, booking_id)
     details, booking = found.details, found.details.booking
-    changes = await bookings.list_changes(work, booking)
+    changes = await list_booking_changes(work, booking)
     # What is sent and noted is the owner's.
     is_owner = booking.host_id == user.id
-    effects = await timeline.list_timeline(work, user, booking_id) if is_owner else []
-    stored = await bookings.get_host_notes(work, user, booking_id)
+    effects = await list_timeline(work, user, booking_id) if is_owner else []
+    stored = await get_host_notes(work, user, booking_id)
     notes = form.of(PrivateNotesForm).begin({"private_notes": stored.private_notes})
     failed = sum(effect.state is EffectState.DEAD for effect in effects)
     is_over = rules.is_over(booking, now=work.now)
@@ -222,7 +222,7 @@ async def show_booking(work: Work, user: User, booking_id: UUID, form: Form[Any]
         chapters=tell_history(details, changes, effects, user, now=work.now),
         can_change=found.can_change and rules.can_change(booking, now=work.now),
         can_mark=found.can_change and rules.can_mark_no_show(booking, now=work.now),
-        dates=await series.list_series(work, booking),
+        dates=await list_series(work, booking),
         notices=NOTICES,
         is_owner=is_owner,
         has_team=bool(details.hosts),
@@ -233,7 +233,7 @@ async def show_booking(work: Work, user: User, booking_id: UUID, form: Form[Any]
 @post("/bookings/{booking_id}/retry/{effect_id}", transaction="none")
 async def retry_step(work: Work, user: User, booking_id: UUID, effect_id: UUID) -> Response:
     """Try a failed step of a booking again."""
-    revival = await timeline.retry_effect(work, user, effect_id, booking_id=booking_id)
+    revival = await retry_effect(work, user, effect_id, booking_id=booking_id)
     return redirect(f"/bookings/{booking_id}?done={revival.verdict}")
 
 

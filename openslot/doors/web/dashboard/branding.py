@@ -6,7 +6,16 @@ from msgspec import Struct
 
 from openslot.domains.accounts.models import ChosenBrand, ImageKind, User
 from openslot.domains.accounts.pictures.operations import EMPTY, prepare_brand_image
-from openslot.domains.accounts.profiles import operations as profiles
+from openslot.domains.accounts.profiles.operations import (
+    BRAND_COLOR,
+    LONGEST_WELCOME,
+    choose_brand,
+    get_brand,
+    get_page_look,
+    remove_page_image,
+    set_page_image,
+    set_page_look,
+)
 from openslot.domains.mail.rendering import DARK_PAPER, PAPER
 from openslot.doors.web.dashboard.profile import ACCEPTED, UPLOADS
 from openslot.doors.web.shared.pages import page, redirect
@@ -52,7 +61,7 @@ class PageForm(Struct, frozen=True, kw_only=True):
 
 def shown_color(text: str) -> str:
     """Return a color that can be shown: what was typed, or the first one."""
-    return text.lower() if profiles.COLOR.fullmatch(text.lower()) else FIRST_COLOR
+    return text.lower() if BRAND_COLOR.fullmatch(text.lower()) else FIRST_COLOR
 
 
 def list_swatches(color: str) -> list[dict[str, str]]:
@@ -64,7 +73,7 @@ def list_swatches(color: str) -> list[dict[str, str]]:
 @get(HERE)
 async def show_branding(work: Work, user: User, form: Form[Any] = Form()) -> Response:
     """Show logo, cover, color and text, with the faults of one of the forms."""
-    chosen, (text, brand) = await profiles.get_brand(work, user), await profiles.get_page(work, user)
+    chosen, (text, brand) = await get_brand(work, user), await get_page_look(work, user)
     look = form.of(LookForm).begin(
         {
             "which": "own" if chosen.color else "event_types",
@@ -79,7 +88,7 @@ async def show_branding(work: Work, user: User, form: Form[Any] = Form()) -> Res
         here=HERE,
         notices=NOTICES,
         brand=brand,
-        longest=profiles.LONGEST_WELCOME,
+        longest=LONGEST_WELCOME,
         logo=form.of(LogoForm),
         cover=form.of(CoverForm),
         about=form.of(PageForm).begin({"welcome": text, "footer": "on" if brand.shows_footer else ""}),
@@ -92,12 +101,12 @@ async def show_branding(work: Work, user: User, form: Form[Any] = Form()) -> Res
 @post(f"{HERE}/look", shows=show_branding, names={"name": "brand-name", "logo": "logo-url"})
 async def change_look(work: Work, user: User, form: Form[LookForm]) -> Response:
     """Choose the color of pages and mail, and the name and logo of mail."""
-    sent, before = form.get(), await profiles.get_brand(work, user)
+    sent, before = form.get(), await get_brand(work, user)
     # Without scripts the two fields of the color don't follow each other: the one that was changed counts.
     is_typed = sent.color.lower() != (before.color or FIRST_COLOR) or not sent.picker
     color = sent.color if is_typed else sent.picker
     wanted = ChosenBrand(name=sent.brand_name, color=color if sent.which == "own" else None, logo_url=sent.logo_url)
-    await profiles.set_brand(work, user, wanted)
+    await choose_brand(work, user, wanted)
     return redirect(f"{HERE}?done=look")
 
 
@@ -105,7 +114,7 @@ async def change_look(work: Work, user: User, form: Form[LookForm]) -> Response:
 async def change_page(work: Work, user: User, form: Form[PageForm]) -> Response:
     """Change the text on the host's page, and whether pages have a footer."""
     sent = form.get()
-    await profiles.set_page(work, user, sent.welcome, shows_footer=sent.footer)
+    await set_page_look(work, user, sent.welcome, shows_footer=sent.footer)
     return redirect(f"{HERE}?done=page")
 
 
@@ -139,7 +148,7 @@ async def _upload(work: Work, user: User, kind: ImageKind, sent: File | None) ->
         raise Invalid(details={"photo": EMPTY})
     picture = await prepare_brand_image(sent.body, kind)
     async with work.transaction():
-        await profiles.set_image(work, user, kind, picture)
+        await set_page_image(work, user, kind, picture)
     return redirect(f"{HERE}?done={kind}")
 
 
@@ -154,7 +163,7 @@ async def ask_to_remove_cover(work: Work, user: User) -> Response:
 
 
 async def _ask_to_remove(work: Work, user: User, kind: ImageKind) -> Response:
-    _, brand = await profiles.get_page(work, user)
+    _, brand = await get_page_look(work, user)
     if (brand.logo if kind is ImageKind.LOGO else brand.cover) is None:
         return redirect(HERE)
     return page("dashboard/branding/remove.html", user, here=HERE, kind=kind, brand=brand)
@@ -162,11 +171,11 @@ async def _ask_to_remove(work: Work, user: User, kind: ImageKind) -> Response:
 
 @post(f"{HERE}/logo/remove")
 async def remove_logo(work: Work, user: User) -> Response:
-    await profiles.remove_image(work, user, ImageKind.LOGO)
+    await remove_page_image(work, user, ImageKind.LOGO)
     return redirect(f"{HERE}?done=no-logo")
 
 
 @post(f"{HERE}/cover/remove")
 async def remove_cover(work: Work, user: User) -> Response:
-    await profiles.remove_image(work, user, ImageKind.COVER)
+    await remove_page_image(work, user, ImageKind.COVER)
     return redirect(f"{HERE}?done=no-cover")

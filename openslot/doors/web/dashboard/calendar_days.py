@@ -11,8 +11,17 @@ from openslot.domains.accounts.models import User
 from openslot.domains.availability.models import Days
 from openslot.domains.bookings.models import CalendarMeeting, HostCalendar
 from openslot.domains.event_types.models import LocationKind
-from openslot.doors.web.dashboard import calendar_layout as layout
-from openslot.doors.web.dashboard.calendar_layout import DaySpan
+from openslot.doors.web.dashboard.calendar_layout import (
+    MINUTES_A_DAY,
+    DaySpan,
+    Lane,
+    assign_lanes,
+    clip_span,
+    count_minutes,
+    find_now,
+    join_named_spans,
+    spans_by_day,
+)
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.days import name_location
 from openslot.doors.web.shared.list_queries import link
@@ -40,7 +49,7 @@ class CalendarBlock(Struct, frozen=True, kw_only=True):
     hours: Text
     event_type_id: UUID
     at: DaySpan
-    lane: layout.Lane
+    lane: Lane
     is_over: bool
     is_missed: bool
     """Whether the only one who booked it did not come."""
@@ -103,10 +112,10 @@ class DayMaker(Struct, frozen=True, kw_only=True):
         numbers = range(day_number(self.days.first), day_number(self.days.last) + 1)
         offsets = get_offsets(get_zone(self.user.zone), self.days.first, self.days.last)
         free = _by_day(offsets, numbers, ((start, end, "") for start, end in found.free))
-        away = _by_day(offsets, numbers, layout.join_named((each.start, each.end, each.name) for each in found.away))
-        busy = _by_day(offsets, numbers, layout.join_named((each.start, each.end, each.name) for each in found.busy))
+        away = _by_day(offsets, numbers, join_named_spans((each.start, each.end, each.name) for each in found.away))
+        busy = _by_day(offsets, numbers, join_named_spans((each.start, each.end, each.name) for each in found.busy))
         booked = _list_booked(offsets, numbers, found.meetings)
-        today, moment = layout.find_now(offsets, floor_second(self.now))
+        today, moment = find_now(offsets, floor_second(self.now))
         return [
             ShownDay(
                 on=on,
@@ -130,10 +139,10 @@ class DayMaker(Struct, frozen=True, kw_only=True):
 
     def _put_side_by_side(self, placed: Sequence[tuple[DaySpan, CalendarMeeting]]) -> list[CalendarBlock]:
         shown = placed[: self.few]
-        lanes = layout.assign_lanes([where for where, _ in shown])
+        lanes = assign_lanes([where for where, _ in shown])
         return [self._show(meeting, at, lane) for (at, meeting), lane in zip(shown, lanes, strict=True)]
 
-    def _show(self, meeting: CalendarMeeting, at: DaySpan, lane: layout.Lane) -> CalendarBlock:
+    def _show(self, meeting: CalendarMeeting, at: DaySpan, lane: Lane) -> CalendarBlock:
         zone, is_over = self.user.zone, meeting.ends_at <= self.now
         return CalendarBlock(
             id=meeting.id,
@@ -179,14 +188,14 @@ def clip_day(day: ShownDay, hours: range) -> ShownDay:
 
 def _clip(labelled: Iterable[Labelled], hours: range) -> Iterator[Labelled]:
     for where, label in labelled:
-        if clipped := layout.clip(where, hours):
+        if clipped := clip_span(where, hours):
             yield clipped, label
 
 
 def _by_day(offsets: Offsets, days: range, spans: Spans) -> dict[int, list[Labelled]]:
     by_day: dict[int, list[Labelled]] = {}
     for start, end, label in spans:
-        for day, where in layout.spans_by_day(offsets, days, start, end):
+        for day, where in spans_by_day(offsets, days, start, end):
             by_day.setdefault(day, []).append((where, label))
     return by_day
 
@@ -198,7 +207,7 @@ def _list_booked(
     by_day: dict[int, list[tuple[DaySpan, CalendarMeeting]]] = {}
     for meeting in meetings:
         start, end = floor_second(meeting.starts_at), floor_second(meeting.ends_at)
-        for day, where in layout.spans_by_day(offsets, days, start, end):
+        for day, where in spans_by_day(offsets, days, start, end):
             by_day.setdefault(day, []).append((where, meeting))
     for placed in by_day.values():
         placed.sort(key=lambda one: one[0])
@@ -206,5 +215,5 @@ def _list_booked(
 
 
 def _find_length(offsets: Offsets, day: int) -> Text | None:
-    minutes = layout.count_minutes(offsets, day)
-    return None if minutes == layout.MINUTES_A_DAY else words.length(minutes)
+    minutes = count_minutes(offsets, day)
+    return None if minutes == MINUTES_A_DAY else words.length(minutes)

@@ -114,7 +114,7 @@ def assign_lanes(spans: Sequence[DaySpan]) -> list[Lane]:
     return lanes + [Lane(number, len(ends)) for number in group]
 
 
-def join_named(spans: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+def join_named_spans(spans: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     """Join the spans that overlap, with the names of all of them, each once."""
     joined: list[tuple[int, int, dict[str, None]]] = []
     for start, end, name in sorted(spans):
@@ -137,7 +137,7 @@ def pick_hours(spans: Iterable[DaySpan]) -> range:
     return range(min(first, last - FEWEST_HOURS), last)
 
 
-def clip(span: DaySpan, hours: range) -> DaySpan | None:
+def clip_span(span: DaySpan, hours: range) -> DaySpan | None:
     """Leave out what is before and after the hours that are shown."""
     start, end = max(span.start, hours.start * 60), min(span.end, hours.stop * 60)
     return DaySpan(start, end) if start < end else None

@@ -9,9 +9,8 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
-from openslot.domains.calls import operations as history
 from openslot.domains.calls.models import Call, CallDirection, CallStatus
-from openslot.domains.calls.operations import CallsFilter
+from openslot.domains.calls.operations import CallsFilter, erase_call, get_call, list_calls
 from openslot.domains.messaging import files
 from openslot.domains.messaging.errors import MessageFileNotFound, MessageFileUnavailable
 from openslot.doors.http.doors import take
@@ -61,7 +60,7 @@ async def show_calls(request: Request, work: Work, user: User) -> Response:
         status=CallStatus(status) if status else None,
         span=query.span,
     )
-    found, total = await history.list_calls(work, user, wanted, page=query.page, limit=ROWS)
+    found, total = await list_calls(work, user, wanted, page=query.page, limit=ROWS)
     return page(
         "dashboard/calls/list.html",
         user,
@@ -79,7 +78,7 @@ async def show_calls(request: Request, work: Work, user: User) -> Response:
 @get("/calls/{call_id}")
 async def show_call_page(request: Request, work: Work, user: User, call_id: UUID) -> Response:
     """Show a call with a player of its recording, and with what was said."""
-    known = await history.get_call(work, user, call_id)
+    known = await get_call(work, user, call_id)
     transcript = await _fetch_transcript(request, work, known.call)
     shown = page("dashboard/calls/call.html", user, here="/calls", known=known, transcript=transcript, **CALL_WORDS)
     return replace(shown, headers={**shown.headers, "content-security-policy": PLAYING_POLICY.decode()})
@@ -131,13 +130,13 @@ def read_range(header: str, size: int) -> range | None:
 
 @get("/calls/{call_id}/delete")
 async def ask_to_delete_call(work: Work, user: User, call_id: UUID) -> Response:
-    known = await history.get_call(work, user, call_id)
+    known = await get_call(work, user, call_id)
     return page("dashboard/calls/delete.html", user, here="/calls", known=known)
 
 
 @post("/calls/{call_id}/delete")
 async def delete_call(work: Work, user: User, call_id: UUID) -> Response:
-    await history.delete_call(work, user, call_id)
+    await erase_call(work, user, call_id)
     return redirect("/calls?done=deleted")
 
 

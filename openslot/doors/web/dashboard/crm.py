@@ -42,7 +42,7 @@ class CrmForm(Struct, frozen=True, kw_only=True):
 async def show_crms(work: Work, user: User) -> Response:
     vendors = {vendor.name: vendor.label for vendor in operations.list_vendors(work.runtime)}
     connections = await operations.list_connections(work, user)
-    failures = await operations.list_failures(work, user) if connections else []
+    failures = await operations.list_crm_failures(work, user) if connections else []
     return page(
         "dashboard/crm/list.html",
         user,
@@ -83,14 +83,14 @@ async def connect_crm(work: Work, user: User, vendor: str, form: Form[CrmForm]) 
 @post("/settings/crm/{connection_id}/test", transaction="none", limit=TRIES)
 async def test_crm(work: Work, user: User, connection_id: UUID) -> Response:
     """Ask a CRM whether it can be used; the list shows the answer."""
-    connection = await operations.get_connection(work, user, connection_id)
+    connection = await operations.get_crm_connection(work, user, connection_id)
     fault = await operations.check_connection(work, connection)
     return redirect(f"{HERE}?done={'failed' if fault else 'tested'}")
 
 
 @get("/settings/crm/{connection_id}/disconnect")
 async def ask_to_disconnect_crm(work: Work, user: User, connection_id: UUID) -> Response:
-    connection = await operations.get_connection(work, user, connection_id)
+    connection = await operations.get_crm_connection(work, user, connection_id)
     return page("dashboard/crm/disconnect.html", user, here=HERE, connection=connection)
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec import Meta, Struct
 
 from openslot.domains.accounts.models import User
-from openslot.domains.crm import operations as crm
+from openslot.domains.crm.operations import get_crm_connection
 from openslot.domains.crm.ports import CrmFault
 from openslot.domains.event_types.models import Question
 from openslot.doors.web.shared.pages import page, redirect
@@ -16,8 +16,17 @@ from openslot.platform.core.text import LINE
 from openslot.platform.core.work import Work
 from openslot.platform.i18n import Text
 from openslot.platform.routing import Form, RateLimit, Response, get, post
-from openslot.vendors.hubspot import fields as hubspot_fields
-from openslot.vendors.hubspot.fields import OWN_FIELDS
+from openslot.vendors.hubspot.fields import (
+    MAX_QUESTIONS,
+    OWN_FIELDS,
+    choose_properties,
+    describe_unread,
+    find_refusals,
+    list_chosen,
+    list_properties,
+    list_questions,
+    read_options,
+)
 from openslot.vendors.hubspot.vendor import HubSpotOptions, MovedOutcome, Property
 
 HERE = "/settings/crm"
@@ -38,7 +47,7 @@ class AnswerField(Struct, frozen=True, kw_only=True):
 @with_fields((name, PropertyName, "") for name in OWN_FIELDS)
 class FieldsForm(Struct, frozen=True, kw_only=True):
     moved: MovedOutcome = MovedOutcome.SCHEDULED
-    answers: Annotated[list[AnswerField], Meta(max_length=hubspot_fields.MAX_QUESTIONS)] = []
+    answers: Annotated[list[AnswerField], Meta(max_length=MAX_QUESTIONS)] = []
 
     @property
     def options(self) -> HubSpotOptions:
@@ -64,19 +73,19 @@ class ShownField(Struct, frozen=True, kw_only=True):
 
 @get("/settings/crm/{connection_id}/fields", limit=VIEWS)
 async def show_fields(work: Work, user: User, connection_id: UUID, form: Form[FieldsForm] = Form()) -> Response:
-    connection = await crm.get_connection(work, user, connection_id)
-    options = hubspot_fields.read_options(connection)
-    questions = await hubspot_fields.list_questions(work, user)
+    connection = await get_crm_connection(work, user, connection_id)
+    options = read_options(connection)
+    questions = await list_questions(work, user)
     properties: Sequence[Property] = ()
     fault = None
     try:
-        properties = await hubspot_fields.list_properties(work, connection)
+        properties = await list_properties(work, connection)
     except CrmFault as unread:
-        fault = hubspot_fields.describe_unread(unread)
+        fault = describe_unread(unread)
     filled = form.begin(_fill_in(options, questions))
     places = {each.key: place_of(number) for number, each in enumerate(questions)}
-    chosen = dict(hubspot_fields.list_chosen(options, places))
-    refusals = await hubspot_fields.find_refusals(work, user, connection, chosen.values())
+    chosen = dict(list_chosen(options, places))
+    refusals = await find_refusals(work, user, connection, chosen.values())
     labels = {each.name: each.label for each in properties}
 
     def show(name: str, label: str, key: str | None = None) -> ShownField:
@@ -102,10 +111,10 @@ async def show_fields(work: Work, user: User, connection_id: UUID, form: Form[Fi
 
 @post("/settings/crm/{connection_id}/fields", transaction="none", limit=VIEWS, shows=show_fields)
 async def save_fields(work: Work, user: User, connection_id: UUID, form: Form[FieldsForm]) -> Response:
-    connection = await crm.get_connection(work, user, connection_id)
-    hubspot_fields.read_options(connection)
+    connection = await get_crm_connection(work, user, connection_id)
+    read_options(connection)
     sent = form.get()
-    await hubspot_fields.choose(work, user, connection, sent.options, sent.places)
+    await choose_properties(work, user, connection, sent.options, sent.places)
     return redirect(f"{HERE}/{connection_id}/fields?done=saved")
 
 

@@ -6,16 +6,16 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from openslot.domains.access import operations as access
+from openslot.domains.access.operations import needs_set_up
 from openslot.domains.accounts.models import User
-from openslot.domains.analytics import operations as analytics
 from openslot.domains.analytics.models import HostOverview, HostPeriod
-from openslot.domains.bookings import operations as agenda
+from openslot.domains.analytics.operations import read_host_overview
 from openslot.domains.bookings.models import AgendaEntry
-from openslot.domains.event_types import operations as event_types
-from openslot.domains.mail import operations as mail
-from openslot.domains.timeline import operations as timeline
+from openslot.domains.bookings.operations import list_bookings_between
+from openslot.domains.event_types.operations import list_event_types
+from openslot.domains.mail.operations import count_kept_mails, sends_mail
 from openslot.domains.timeline.models import Attention
+from openslot.domains.timeline.operations import list_attention, retry_effect
 from openslot.doors.web.dashboard.attention import list_troubles
 from openslot.doors.web.dashboard.onboarding import STEPS
 from openslot.doors.web.dashboard.rows import describe_step
@@ -40,14 +40,14 @@ NOTICES = {"organization-deleted": Text("The organization was deleted."), **RETR
 async def show_home(request: Request, work: Work, user: User | None) -> Response:
     """Show the first screen, or ask to sign in; where nobody can, say where the link to the first account is."""
     if user is None:
-        return show_no_account(work) if await access.needs_set_up(work) else redirect("/login")
+        return show_no_account(work) if await needs_set_up(work) else redirect("/login")
     week = read_week(user, first_weekday=first_weekday_of(locale_of(request, user)), now=work.now)
-    entries = await agenda.list_between(work, user, since=week.since, until=week.until, limit=MAX_BOOKINGS)
-    attention = await timeline.list_attention(work, user)
-    kept = 0 if mail.sends_mail(work.runtime) else await mail.count_kept(work, user)
-    offered, _ = await event_types.list_event_types(work, user, only_active=True, limit=MAX_LINKS)
+    entries = await list_bookings_between(work, user, since=week.since, until=week.until, limit=MAX_BOOKINGS)
+    attention = await list_attention(work, user)
+    kept = 0 if sends_mail(work.runtime) else await count_kept_mails(work, user)
+    offered, _ = await list_event_types(work, user, only_active=True, limit=MAX_LINKS)
     period = HostPeriod(first=week.today - timedelta(days=COUNTED_DAYS - 1), last=week.today)
-    overview = await analytics.read_overview(work, user, period)
+    overview = await read_host_overview(work, user, period)
     return page(
         "dashboard/home.html",
         user,
@@ -95,7 +95,7 @@ def _show_days(
 @post("/home/retry/{effect_id}", transaction="none")
 async def retry_from_home(work: Work, user: User, effect_id: UUID) -> Response:
     """Try a failed step again, and show the first screen."""
-    revival = await timeline.retry_effect(work, user, effect_id)
+    revival = await retry_effect(work, user, effect_id)
     return redirect(f"/?done={revival.verdict}")
 
 

@@ -3,9 +3,9 @@
 from msgspec import Struct
 
 from openslot.domains.accounts.models import User
-from openslot.domains.mail import operations as mail
 from openslot.domains.mail.models import MailTopic
-from openslot.domains.reminders import operations as reminders
+from openslot.domains.mail.operations import get_mail_topics, set_mail_topics
+from openslot.domains.reminders.operations import get_reminders
 from openslot.doors.web.dashboard.reminders import ALL, SAVED, list_entries
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.platform.core.errors import Invalid
@@ -44,8 +44,8 @@ async def show_notifications(work: Work, user: User) -> Response:
         here=HERE,
         notices=NOTICES,
         groups=[(Text("Meetings"), MEETINGS), (Text("Problems"), PROBLEMS)],
-        topics=await mail.get_topics(work, user),
-        entries=list_entries(await reminders.get_reminders(work, user.id)),
+        topics=await get_mail_topics(work, user),
+        entries=list_entries(await get_reminders(work, user.id)),
         scope=ALL,
     )
 
@@ -55,5 +55,5 @@ async def change_notifications(work: Work, user: User, form: Form[TopicsForm]) -
     """Choose which mails the host gets."""
     if form.sent is None:
         raise Invalid(details=form.faults)
-    await mail.set_topics(work, user, frozenset(topic for topic in MailTopic if topic in form.sent.topics))
+    await set_mail_topics(work, user, frozenset(topic for topic in MailTopic if topic in form.sent.topics))
     return redirect(f"{HERE}?done=saved")

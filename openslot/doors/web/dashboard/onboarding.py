@@ -4,12 +4,12 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import User, UserSettings
-from openslot.domains.calendars import operations as calendars
-from openslot.domains.event_types import operations as event_types
+from openslot.domains.accounts.operations import change_user_settings, finish_first_steps, set_first_step
+from openslot.domains.calendars.operations import list_calendar_connections
+from openslot.domains.event_types.operations import list_event_types
 from openslot.domains.oauth.models import list_clients
-from openslot.domains.schedules import operations as schedules
+from openslot.domains.schedules.operations import change_schedule_details, change_schedule_hours, list_schedules
 from openslot.domains.schedules.rules import version_of
 from openslot.doors.web.dashboard.availability import range_fields
 from openslot.doors.web.dashboard.availability.schedules import summarize_week
@@ -77,19 +77,19 @@ async def show_welcome_zone(user: User, form: Form[WelcomeZoneForm] = Form()) ->
 async def choose_zone(work: Work, user: User, form: Form[WelcomeZoneForm]) -> Response:
     """Keep the time zone, also for schedules that had the same one as the user."""
     zone = form.get().timezone
-    for schedule in await schedules.list_schedules(work, user):
+    for schedule in await list_schedules(work, user):
         if schedule.zone == user.zone != zone:
             version = version_of((schedule.name, schedule.zone))
-            await schedules.change_details(work, user, schedule.id, name=schedule.name, zone=zone, version=version)
-    await accounts.change_settings(work, user, UserSettings(zone=zone))
-    await accounts.set_welcome_step(work, user, 2)
+            await change_schedule_details(work, user, schedule.id, name=schedule.name, zone=zone, version=version)
+    await change_user_settings(work, user, UserSettings(zone=zone))
+    await set_first_step(work, user, 2)
     return redirect("/welcome/hours")
 
 
 @post("/welcome/finish")
 async def finish_welcome(work: Work, user: User) -> Response:
     """Finish or skip the first steps; the first screen does not mention them any more."""
-    await accounts.finish_welcome(work, user)
+    await finish_first_steps(work, user)
     return redirect("/")
 
 
@@ -110,7 +110,7 @@ def _read_week(form: Form[WelcomeHoursForm]) -> tuple[range_fields.DayFields, ..
 @get("/welcome/hours")
 async def show_welcome_hours(work: Work, user: User, form: Form[WelcomeHoursForm] = Form()) -> Response:
     """Show the hours of the default schedule."""
-    schedule, *_ = await schedules.list_schedules(work, user)
+    schedule, *_ = await list_schedules(work, user)
     saved = range_fields.fill_week([range_fields.write_hours(hours)[:1] for hours in schedule.weekly_hours])
     return step_page(
         user,
@@ -131,9 +131,9 @@ async def choose_hours(work: Work, user: User, form: Form[WelcomeHoursForm]) -> 
         week = _read_week(form)
         if faults := range_fields.find_faults(week) or ({} if any(day.ranges for day in week) else {"form": NO_DAY}):
             raise Invalid(details=faults)
-        schedule, *_ = await schedules.list_schedules(work, user)
-        await schedules.change_hours(work, user, schedule.id, range_fields.week_of(week), version=form["version"])
-    await accounts.set_welcome_step(work, user, 3)
+        schedule, *_ = await list_schedules(work, user)
+        await change_schedule_hours(work, user, schedule.id, range_fields.week_of(week), version=form["version"])
+    await set_first_step(work, user, 3)
     return redirect("/welcome/calendar")
 
 
@@ -141,7 +141,7 @@ async def choose_hours(work: Work, user: User, form: Form[WelcomeHoursForm]) -> 
 async def show_welcome_calendar(work: Work, user: User, form: Form[Any] = Form()) -> Response:
     """Show the ways to connect a calendar, or which ones are connected."""
     providers = tuple(connections.PROVIDERS.values())
-    found = await calendars.list_connections(work, user)
+    found = await list_calendar_connections(work, user)
     vendors = list_clients(work.runtime.settings)
     return step_page(user, 3, form, connections=found, providers=providers, vendors=vendors)
 
@@ -162,14 +162,14 @@ async def connect_first_feed(work: Work, user: User, form: Form[connections.Cale
 
 @post("/welcome/calendar/skip")
 async def skip_calendar(work: Work, user: User) -> Response:
-    await accounts.set_welcome_step(work, user, 4)
+    await set_first_step(work, user, 4)
     return redirect("/welcome/link")
 
 
 @get("/welcome/link")
 async def show_welcome_link(work: Work, user: User) -> Response:
     """Show the link to the host's page and to the first event type."""
-    offered, _ = await event_types.list_event_types(work, user, only_active=True)
+    offered, _ = await list_event_types(work, user, only_active=True)
     public = [each for each in offered if not each.is_private]
     return step_page(
         user,

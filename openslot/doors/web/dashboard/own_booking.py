@@ -6,13 +6,13 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from openslot.domains.accounts.models import User
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.models import AgendaEntry, AgendaFilter, AgendaView, BookingRef
-from openslot.domains.calendars import operations as calendars
-from openslot.domains.event_types import operations as event_types
+from openslot.domains.bookings.operations import cancel_booking, list_agenda
+from openslot.domains.calendars.operations import list_calendar_connections
 from openslot.domains.event_types.models import EventType
-from openslot.domains.timeline import operations as timeline
+from openslot.domains.event_types.operations import list_event_types
 from openslot.domains.timeline.models import EffectKind, TimelineEffect
+from openslot.domains.timeline.operations import list_timeline
 from openslot.doors.web.dashboard.event_types.overview import find_closed
 from openslot.doors.web.dashboard.onboarding import step_page
 from openslot.doors.web.dashboard.rows import Step, describe_step
@@ -33,9 +33,9 @@ async def show_own_booking(work: Work, user: User) -> Response:
     """Lead to the host's page, or show what came of the booking that the host has made there."""
     own = await _find_own(work, user)
     if own is None:
-        offered, _ = await event_types.list_event_types(work, user, only_active=True)
+        offered, _ = await list_event_types(work, user, only_active=True)
         return step_page(user, 5, own=None, notices=NOTICES, page_path=_find_page(user, offered))
-    effects = await timeline.list_timeline(work, user, own.id)
+    effects = await list_timeline(work, user, own.id)
     return step_page(
         user,
         5,
@@ -44,19 +44,19 @@ async def show_own_booking(work: Work, user: User) -> Response:
         mails=_list_steps(effects, EffectKind.MAIL, user, now=work.now),
         entries=_list_steps(effects, EffectKind.CALENDAR, user, now=work.now),
         is_pending=any(each.kind in SHOWN and each.state in PENDING for each in effects),
-        connections=await calendars.list_connections(work, user),
+        connections=await list_calendar_connections(work, user),
     )
 
 
 @post("/welcome/try/{booking_id}/cancel")
 async def cancel_own_booking(work: Work, user: User, booking_id: UUID) -> Response:
-    await bookings.cancel_booking(work, BookingRef(booking_id, user.id))
+    await cancel_booking(work, BookingRef(booking_id, user.id))
     return redirect("/welcome/try?done=cancelled")
 
 
 async def _find_own(work: Work, user: User) -> AgendaEntry | None:
     """Find the next meeting that hosts have with themselves."""
-    found = await bookings.list_agenda(work, user, AgendaFilter(view=AgendaView.UPCOMING, search=user.email))
+    found = await list_agenda(work, user, AgendaFilter(view=AgendaView.UPCOMING, search=user.email))
     return next((each for each in found.entries if fold_ascii(each.invitee_email) == fold_ascii(user.email)), None)
 
 

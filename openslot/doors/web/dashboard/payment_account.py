@@ -2,7 +2,14 @@
 
 from openslot.domains.accounts.models import User
 from openslot.domains.event_types.accounts.operations import list_accounts
-from openslot.domains.payments.connections import operations as connecting
+from openslot.domains.payments.connections.operations import (
+    connect_payment_account,
+    disconnect_payment_account,
+    end_open_checkouts,
+    find_payment_connection,
+    get_payment_connection,
+    preview_payment_disconnection,
+)
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.doors.web.shared.payment_account import (
     NAMES,
@@ -26,7 +33,7 @@ HERE = "/settings/payments"
 @get("/settings/payments")
 async def show_payment_account(work: Work, user: User, form: Form[PaymentKeyForm] = Form()) -> Response:
     theirs = [each for each in await list_accounts(work, user.id) if each.organization]
-    own = await connecting.find_connection(work, user)
+    own = await find_payment_connection(work, user)
     shown = describe(work, own)
     return page("dashboard/payments/account.html", user, here=HERE, notices=NOTICES, form=form, theirs=theirs, **shown)
 
@@ -34,27 +41,27 @@ async def show_payment_account(work: Work, user: User, form: Form[PaymentKeyForm
 @post(
     "/settings/payments", transaction="none", limit=TRIES, shows=show_payment_account, at={Conflict: "key"}, names=NAMES
 )
-async def connect_payment_account(work: Work, user: User, form: Form[PaymentKeyForm]) -> Response:
+async def connect_payments(work: Work, user: User, form: Form[PaymentKeyForm]) -> Response:
     account, is_agreed = await check(work, user, form.get())
     if account.replacement is not None and not is_agreed:
         return page(QUESTION, user, here=HERE, **ask(work, user, account, account.replacement, form.get()))
     async with work.transaction():
-        await connecting.connect(work, user, account)
+        await connect_payment_account(work, user, account)
     return redirect(f"{HERE}?done={done_of(account)}")
 
 
 @get("/settings/payments/disconnect")
 async def ask_to_disconnect_payments(work: Work, user: User, form: Form[DisconnectionForm] = Form()) -> Response:
-    connection = await connecting.find_connection(work, user)
+    connection = await find_payment_connection(work, user)
     if connection is None:
         return redirect(HERE)
-    preview = await connecting.preview_disconnection(work, connection)
+    preview = await preview_payment_disconnection(work, connection)
     return page("dashboard/payments/disconnect.html", user, here=HERE, form=form, preview=preview)
 
 
 @post("/settings/payments/disconnect", transaction="none", shows=ask_to_disconnect_payments, at={Conflict: "form"})
 async def disconnect_payments(work: Work, user: User, form: Form[DisconnectionForm]) -> Response:
-    leaves_open = await connecting.end_checkouts(work, await connecting.get_connection(work, user))
+    leaves_open = await end_open_checkouts(work, await get_payment_connection(work, user))
     async with work.transaction():
-        await connecting.disconnect(work, user, leaves_open=leaves_open)
+        await disconnect_payment_account(work, user, leaves_open=leaves_open)
     return redirect(f"{HERE}?done=disconnected")

@@ -94,7 +94,7 @@ async def describe_payment(work: Work, booking: Booking) -> PaymentRow | None:
     """Say what was paid for a booking, and what becomes of it if the host cancels; most cost nothing."""
     if booking.payment is None or booking.payment.status == "not_required":
         return None
-    payment = await operations.find_of_booking(work, booking.id)
+    payment = await operations.find_payment_of_booking(work, booking.id)
     return _show(payment, booking) if payment else None
 
 
@@ -232,7 +232,7 @@ async def refund_payment(work: Work, user: User, payment_id: UUID, form: Form[Re
     """Give back some of a payment, or all that is left of it."""
     found, sent = await queries.get_overview(work, user, payment_id), form.get()
     amount = None if sent.everything else _read_amount(sent, found)
-    await operations.refund(work, user, payment_id, amount=amount, seen=sent.left)
+    await operations.refund_payment(work, user, payment_id, amount=amount, seen=sent.left)
     return redirect(f"/payments/{payment_id}?done=refunded")
 
 

@@ -5,8 +5,8 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import ColorTheme, Preferences, User, UserSettings
+from openslot.domains.accounts.operations import change_user_settings, set_user_preferences
 from openslot.doors.web.shared.frame import FIRST_WEEKDAYS, SYSTEM
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.doors.web.shared.sign_in import local_path
@@ -41,9 +41,9 @@ async def change_preferences(work: Work, user: User, form: Form[PreferencesForm]
         hour_format=_choose("hours", sent.hours, HOURS) if sent.hours else user.hour_format,
         first_weekday=_choose("first_weekday", sent.first_weekday, DAYS) if sent.first_weekday else user.first_weekday,
     )
-    await accounts.set_preferences(work, user, wanted)
+    await set_user_preferences(work, user, wanted)
     if sent.language:
-        await accounts.change_settings(work, user, UserSettings(locale=sent.language))
+        await change_user_settings(work, user, UserSettings(locale=sent.language))
     return redirect(local_path(sent.back))
 
 

@@ -4,10 +4,16 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import User, UserSettings
+from openslot.domains.accounts.operations import change_user_settings
 from openslot.domains.accounts.pictures.operations import EMPTY, MAX_BYTES, prepare_picture
-from openslot.domains.accounts.profiles import operations as profiles
+from openslot.domains.accounts.profiles.operations import (
+    list_former_usernames,
+    photo_path,
+    remove_user_photo,
+    set_user_photo,
+    set_username_leads,
+)
 from openslot.doors.web.shared.curl import curl
 from openslot.doors.web.shared.marks import initials
 from openslot.doors.web.shared.pages import page, redirect
@@ -60,11 +66,11 @@ async def show_profile(work: Work, user: User, form: Form[Any] = Form()) -> Resp
         notices=NOTICES,
         base=f"{work.runtime.settings.public_url}/",
         initials=initials(user.name),
-        photo=profiles.photo_path(user.photo),
+        photo=photo_path(user.photo),
         form=form,
         about=form.of(AboutForm).begin(about),
         link=form if form.kind is FormerLinkForm else form.of(LinkForm).begin({"username": user.username}),
-        former=await profiles.list_former_usernames(work, user),
+        former=await list_former_usernames(work, user),
         curl=curl(work, user, "/me"),
     )
 
@@ -74,14 +80,14 @@ async def change_profile(work: Work, user: User, form: Form[AboutForm]) -> Respo
     """Change name, time zone and language, all of them or none."""
     sent = form.get()
     wanted = UserSettings(name=sent.name, zone=read_zone(sent.timezone) or sent.timezone, locale=sent.locale)
-    await accounts.change_settings(work, user, wanted)
+    await change_user_settings(work, user, wanted)
     return redirect(f"{HERE}?done=saved")
 
 
 @post(f"{HERE}/link", shows=show_profile, at={Conflict: "username"})
 async def change_link(work: Work, user: User, form: Form[LinkForm]) -> Response:
     """Change the username, which is the first word of the host's link."""
-    await accounts.change_settings(work, user, UserSettings(username=form.get().username))
+    await change_user_settings(work, user, UserSettings(username=form.get().username))
     return redirect(f"{HERE}?done=link")
 
 
@@ -89,7 +95,7 @@ async def change_link(work: Work, user: User, form: Form[LinkForm]) -> Response:
 async def change_former_link(work: Work, user: User, form: Form[FormerLinkForm]) -> Response:
     """Choose whether a former link leads to the host's page."""
     sent = form.get()
-    await profiles.set_leads(work, user, sent.username, leads=sent.redirect == "yes")
+    await set_username_leads(work, user, sent.username, leads=sent.redirect == "yes")
     return redirect(f"{HERE}?done=former")
 
 
@@ -101,13 +107,13 @@ async def upload_photo(work: Work, user: User, form: Form[PhotoForm]) -> Respons
         raise Invalid(details={"photo": EMPTY})
     picture = await prepare_picture(sent.body)
     async with work.transaction():
-        await profiles.set_photo(work, user, picture)
+        await set_user_photo(work, user, picture)
     return redirect(f"{HERE}?done=photo")
 
 
 @get(f"{HERE}/photo/remove")
 async def ask_to_remove_photo(user: User) -> Response:
-    path = profiles.photo_path(user.photo)
+    path = photo_path(user.photo)
     if path is None:
         return redirect(HERE)
     return page("dashboard/profile/remove_photo.html", user, here=HERE, photo=path)
@@ -115,5 +121,5 @@ async def ask_to_remove_photo(user: User) -> Response:
 
 @post(f"{HERE}/photo/remove")
 async def remove_photo(work: Work, user: User) -> Response:
-    await profiles.remove_photo(work, user)
+    await remove_user_photo(work, user)
     return redirect(f"{HERE}?done=removed")

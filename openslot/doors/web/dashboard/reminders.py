@@ -8,17 +8,27 @@ from markupsafe import Markup
 from msgspec import Meta, Struct
 
 from openslot.domains.accounts.models import User
-from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.models import EventType
-from openslot.domains.mail.kinds import reminders as reminder_mails
+from openslot.domains.event_types.operations import get_event_type, list_event_types
+from openslot.domains.mail.kinds.reminders import (
+    make_up_sample_booking,
+    plan_test_reminder,
+    sample_url,
+    write_sample_reminder,
+)
 from openslot.domains.mail.models import Draft, Letter
-from openslot.domains.mail.operations import find_host, sends_mail
+from openslot.domains.mail.operations import find_mail_host, sends_mail
 from openslot.domains.mail.rendering import show_letter
 from openslot.domains.messaging.connections.accounts import list_for_host
 from openslot.domains.messaging.connections.models import MessagingConnection
 from openslot.domains.messaging.words import preview_message
-from openslot.domains.reminders import operations as reminders
 from openslot.domains.reminders.models import Audience, Entries, ReminderChannel, ReminderEntry, ReminderMoment
+from openslot.domains.reminders.operations import (
+    delete_reminder_entry,
+    get_reminder_entry,
+    get_reminders,
+    save_reminder_entry,
+)
 from openslot.domains.reminders.placeholders import PLACEHOLDERS
 from openslot.domains.reminders.rules import LONGEST_MESSAGE, LONGEST_SUBJECT, LONGEST_TEXT, check_entry
 from openslot.doors.web.shared.pages import page, redirect
@@ -149,7 +159,7 @@ async def show_entry(work: Work, user: User, scope: str, name: str, form: Form[E
 async def save_entry(work: Work, user: User, scope: str, name: str, form: Form[EntryForm]) -> Response:
     event_type = await _find_event_type(work, user, scope)
     known = None if name in {NEW, NEW_AFTER} else name
-    await reminders.save_entry(work, user, event_type, known, form.get().entry)
+    await save_reminder_entry(work, user, event_type, known, form.get().entry)
     return redirect(f"{_list_path(event_type)}?done=reminders")
 
 
@@ -171,7 +181,7 @@ async def send_test(work: Work, user: User, scope: str, name: str, form: Form[En
     if entry.channel is not ReminderChannel.EMAIL:
         raise Invalid(details={"channel": NO_MESSAGE_TEST})
     if event_type is not None:
-        await reminder_mails.plan_test(work, user, event_type, entry, _choose_language(user, sent.language).tag)
+        await plan_test_reminder(work, user, event_type, entry, _choose_language(user, sent.language).tag)
     notice = TESTED.fill(email=user.email) if sends_mail(work.runtime) else TEST_KEPT
     return await _show(work, user, scope, name, form, notice=notice)
 
@@ -179,12 +189,12 @@ async def send_test(work: Work, user: User, scope: str, name: str, form: Form[En
 @post(f"{PATH}/delete")
 async def delete_entry(work: Work, user: User, scope: str, name: str) -> Response:
     event_type = await _find_event_type(work, user, scope)
-    await reminders.delete_entry(work, user, event_type, name)
+    await delete_reminder_entry(work, user, event_type, name)
     return redirect(f"{_list_path(event_type)}?done=reminders")
 
 
 async def _find_event_type(work: Work, user: User, scope: str) -> EventType | None:
-    return None if scope == ALL else await event_types.get_event_type(work, user, parse_id(scope))
+    return None if scope == ALL else await get_event_type(work, user, parse_id(scope))
 
 
 def _list_path(event_type: EventType | None) -> str:
@@ -195,7 +205,7 @@ async def _find_sample_type(work: Work, user: User, event_type: EventType | None
     """Find an event type for an example: this one, or the host's first."""
     if event_type is not None:
         return event_type
-    found, _ = await event_types.list_event_types(work, user, limit=1)
+    found, _ = await list_event_types(work, user, limit=1)
     return found[0] if found else None
 
 
@@ -217,8 +227,8 @@ async def _show(
     is_new = name in {NEW, NEW_AFTER}
     begun = ReminderEntry(moment=ReminderMoment.AFTER if name == NEW_AFTER else ReminderMoment.BEFORE, minutes=120)
     if not is_new:
-        kept = await reminders.get_reminders(work, user.id, event_type.id if event_type else None)
-        begun = reminders.get_entry(kept, name)
+        kept = await get_reminders(work, user.id, event_type.id if event_type else None)
+        begun = get_reminder_entry(kept, name)
     values = form.begin(_write_values(begun, user))
     return page(
         "dashboard/notifications/entry.html",
@@ -269,15 +279,15 @@ async def _write_previews(
     work: Work, user: User, event_type: EventType, entry: ReminderEntry, tag: str
 ) -> list[ReminderPreview]:
     language = _choose_language(user, tag)
-    host = await find_host(work, user.id, color=event_type.color)
+    host = await find_mail_host(work, user.id, color=event_type.color)
     if host is None:
         return []
     if entry.channel is not ReminderChannel.EMAIL:
-        booking = reminder_mails.make_up_booking(event_type, entry, user.zone, language.tag, now=work.now)
-        url = reminder_mails.sample_url(work.runtime)
+        booking = make_up_sample_booking(event_type, entry, user.zone, language.tag, now=work.now)
+        url = sample_url(work.runtime)
         message = preview_message(booking, event_type, entry, host_name=user.name, url=url)
         return [ReminderPreview(reader=Text("The invitee, if they agree"), language=language, message=message)]
-    drafts = reminder_mails.write_sample(work, host, event_type, entry, language=language.tag, id_=new_id())
+    drafts = write_sample_reminder(work, host, event_type, entry, language=language.tag, id_=new_id())
     return [_preview(draft, language) for draft in drafts]
 
 

@@ -5,9 +5,14 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.domains.accounts.models import User
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.models import BookingDetails, BookingRef, FoundRequest, RequestState
-from openslot.domains.bookings.requests import operations as requests
+from openslot.domains.bookings.operations import get_host_notes
+from openslot.domains.bookings.requests.operations import (
+    confirm_booking_request,
+    decline_booking_request,
+    get_request,
+    list_waiting_requests,
+)
 from openslot.doors.web.dashboard.bookings import list_answers, list_hosts, list_link
 from openslot.doors.web.dashboard.hand_over import sees_booking, write_ledger_path
 from openslot.doors.web.shared import words
@@ -32,14 +37,14 @@ class DeclineForm(Struct, frozen=True, kw_only=True):
 @get("/bookings/requests")
 async def show_requests(work: Work, user: User) -> Response:
     """List what waits for the host, by its start."""
-    days = list_days(work, user, await requests.list_waiting(work, user))
+    days = list_days(work, user, await list_waiting_requests(work, user))
     return page("dashboard/requests.html", user, here="/bookings", days=days, notices=NOTICES)
 
 
 @get("/bookings/requests/{booking_id}")
 async def show_request(work: Work, user: User, booking_id: UUID, form: Form[DeclineForm] = Form()) -> Response:
     """Show one request; the link in the mail leads here, and opening it changes nothing."""
-    found = await requests.get_request(work, BookingRef(booking_id, user.id))
+    found = await get_request(work, BookingRef(booking_id, user.id))
     booking, path = found.details.booking, write_path(found.details, user)
     if found.request.state is RequestState.CONFIRMED:
         # Somebody else may have been faster.
@@ -66,7 +71,7 @@ async def show_request(work: Work, user: User, booking_id: UUID, form: Form[Decl
         facts=[
             *list_hosts(found.details),
             *([(Text("Guests"), ", ".join(booking.guests))] if booking.guests else []),
-            *list_link(await bookings.get_host_notes(work, user, booking_id)),
+            *list_link(await get_host_notes(work, user, booking_id)),
             *list_answers(found.details),
         ],
         until=Text("The time is kept until %(when)s. Without your answer the request lapses then.", when=kept_until),
@@ -88,15 +93,15 @@ def _tell_end(found: FoundRequest, state: RequestState, user: User) -> Text:
 
 @post("/bookings/requests/{booking_id}/confirm", shows=show_request, at={Conflict: "reason"})
 async def confirm_request(work: Work, user: User, booking_id: UUID) -> Response:
-    found = await requests.get_request(work, BookingRef(booking_id, user.id))
-    await requests.confirm(work, BookingRef(booking_id, user.id))
+    found = await get_request(work, BookingRef(booking_id, user.id))
+    await confirm_booking_request(work, BookingRef(booking_id, user.id))
     return redirect(f"{write_path(found.details, user)}?done=confirmed")
 
 
 @post("/bookings/requests/{booking_id}/decline", shows=show_request, at={Conflict: "reason"})
 async def decline_request(work: Work, user: User, booking_id: UUID, form: Form[DeclineForm]) -> Response:
-    found = await requests.get_request(work, BookingRef(booking_id, user.id))
-    await requests.decline(work, BookingRef(booking_id, user.id), reason=form.get().reason.strip() or None)
+    found = await get_request(work, BookingRef(booking_id, user.id))
+    await decline_booking_request(work, BookingRef(booking_id, user.id), reason=form.get().reason.strip() or None)
     path = "/bookings/requests" if sees_booking(found.details, user) else write_ledger_path(found.details)
     return redirect(f"{path}?done=declined")
 

@@ -7,11 +7,21 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from openslot.domains.access.errors import TwoFactorAlreadyEnabled, TwoFactorNotEnabled, TwoFactorSetupExpired
-from openslot.domains.access.two_factor import operations as two_factor
-from openslot.domains.access.two_factor.operations import grouped, setup_url
+from openslot.domains.access.two_factor.operations import (
+    begin_two_factor_setup,
+    check_current_password,
+    confirm_second_factor,
+    confirm_two_factor_setup,
+    get_two_factor_secret,
+    get_two_factor_state,
+    grouped,
+    renew_recovery_codes,
+    setup_url,
+    turn_off_two_factor,
+)
 from openslot.domains.accounts.models import User
-from openslot.domains.oidc import operations as oidc
 from openslot.domains.oidc.models import OidcNotConfigured
+from openslot.domains.oidc.operations import begin_identity_check, disconnect_identity, find_identity_connected_at
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.doors.web.shared.passwords import CurrentPassword
@@ -55,8 +65,8 @@ class BothFactorsForm(Struct, frozen=True, kw_only=True):
 @get("/settings/security")
 async def show_security(work: Work, user: User, form: Form[Any] = Form()) -> Response:
     """Show how the account is protected, with the faults of a form."""
-    state = await two_factor.get_state(work, user)
-    connected_at = await oidc.find_connected_at(work, user)
+    state = await get_two_factor_state(work, user)
+    connected_at = await find_identity_connected_at(work, user)
     settings = work.runtime.settings
     return page(
         "dashboard/security/overview.html",
@@ -83,7 +93,7 @@ async def renew_codes(work: Work, user: User, form: Form[BothFactorsForm]) -> Re
     """Replace the recovery codes, and show the new ones once."""
     sent = form.get()
     try:
-        codes = await two_factor.renew_recovery_codes(work, user, password=sent.current, code=sent.code)
+        codes = await renew_recovery_codes(work, user, password=sent.current, code=sent.code)
     except TwoFactorNotEnabled:
         return redirect(HERE)
     return codes_page(work, user, codes, is_new=False)
@@ -99,14 +109,14 @@ async def ask_to_turn_off(work: Work, user: User, form: Form[BothFactorsForm] = 
 async def turn_two_factor_off(work: Work, user: User, form: Form[BothFactorsForm]) -> Response:
     sent = form.get()
     try:
-        await two_factor.turn_off(work, user, password=sent.current, code=sent.code)
+        await turn_off_two_factor(work, user, password=sent.current, code=sent.code)
     except TwoFactorNotEnabled:
         return redirect(HERE)
     return redirect(f"{HERE}?done=off")
 
 
 async def _ask_for_both(work: Work, user: User, form: Form[BothFactorsForm], what: str) -> Response:
-    state = await two_factor.get_state(work, user)
+    state = await get_two_factor_state(work, user)
     return page(f"dashboard/security/{what}.html", user, here=HERE, form=form) if state.on_since else redirect(HERE)
 
 
@@ -127,7 +137,7 @@ def codes_page(work: Work, user: User, codes: tuple[str, ...], *, is_new: bool) 
 async def begin_two_factor(work: Work, user: User, form: Form[BeginTwoFactorForm]) -> Response:
     """Make a secret for the user's app if the password is right."""
     try:
-        await two_factor.begin_setup(work, user, password=form.get().current)
+        await begin_two_factor_setup(work, user, password=form.get().current)
     except TwoFactorAlreadyEnabled:
         return redirect(HERE)
     return redirect(SETUP)
@@ -137,7 +147,7 @@ async def begin_two_factor(work: Work, user: User, form: Form[BeginTwoFactorForm
 async def show_two_factor_setup(work: Work, user: User, form: Form[FirstCodeForm] = Form()) -> Response:
     """Show the secret to the session that has begun the set-up."""
     try:
-        secret = await two_factor.get_setup(work, user)
+        secret = await get_two_factor_secret(work, user)
     except TwoFactorSetupExpired:
         return redirect(f"{HERE}?done=expired" if form.faults else HERE)
     image = base64.b64encode(draw_qr(setup_url(secret, user.email))).decode()
@@ -154,7 +164,7 @@ async def show_two_factor_setup(work: Work, user: User, form: Form[FirstCodeForm
 @post(f"{SETUP}/confirm", transaction="none", shows=show_two_factor_setup, at={TwoFactorSetupExpired: "form"})
 async def confirm_two_factor(work: Work, user: User, form: Form[FirstCodeForm]) -> Response:
     """Turn two-factor authentication on if the app shows the right code, and show the recovery codes once."""
-    codes = await two_factor.confirm_setup(work, user, code=form.get().code)
+    codes = await confirm_two_factor_setup(work, user, code=form.get().code)
     return codes_page(work, user, codes, is_new=True)
 
 
@@ -169,10 +179,10 @@ async def confirm_two_factor(work: Work, user: User, form: Form[FirstCodeForm]) 
 async def begin_to_connect(request: Request, work: Work, user: User, form: Form[ConnectProviderForm]) -> Response:
     """Check who it is and show the link to the provider, because a form must not lead to another site."""
     await check_rate(work, request)
-    await two_factor.check_current_password(work, user, form.get().password)
+    await check_current_password(work, user, form.get().password)
     # The provider may be trusted with the second factor, and then this is a way around it.
-    await two_factor.confirm_code(work, user, form.get().code)
-    url, kept = await oidc.begin(work, wanted=HERE, connects=user.id)
+    await confirm_second_factor(work, user, form.get().code)
+    url, kept = await begin_identity_check(work, wanted=HERE, connects=user.id)
     name = work.runtime.settings.oidc_name
     shown = page("dashboard/security/connect.html", user, here=HERE, provider=name, url=url)
     return replace(shown, cookies=(attempt_cookie(work, kept),))
@@ -189,5 +199,5 @@ async def ask_to_disconnect(work: Work, user: User, form: Form[Any] = Form()) ->
 
 @post("/settings/security/provider/disconnect", shows=ask_to_disconnect, at={Conflict: "form"}, own_status=True)
 async def disconnect_provider(work: Work, user: User) -> Response:
-    await oidc.disconnect(work, user)
+    await disconnect_identity(work, user)
     return redirect(f"{HERE}?done=disconnected")

@@ -13,9 +13,9 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.domains.accounts.models import User
-from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.errors import BookingAlreadyCancelled, BookingAlreadyEnded, BookingNotFound
 from openslot.domains.bookings.models import AgendaEntry, AgendaView, BookingRef, Status
+from openslot.domains.bookings.operations import cancel_booking, list_selected_bookings, mark_no_show
 from openslot.domains.mail.operations import sends_mail
 from openslot.doors.web.dashboard.booking_list import (
     EMPTY,
@@ -81,7 +81,7 @@ async def export_selected(request: Request, work: Work, user: User, form: Form[S
 async def mark_selected(request: Request, work: Work, user: User, form: Form[SelectionForm]) -> Response:
     """Mark the selected bookings that have started as no-shows."""
     selection = await _find_selection(work, user, form.get().id)
-    refused = await _change_each(work, user, selection.entries, bookings.mark_no_show)
+    refused = await _change_each(work, user, selection.entries, mark_no_show)
     marked = len(selection.entries) - len(refused)
     query = read_bookings_query(request, user)
     if not refused and not selection.missing:
@@ -142,7 +142,7 @@ async def _find_selection(work: Work, user: User, texts: Iterable[str]) -> Selec
         fault = Text("Select at most %(count)s bookings", count=MAX_SELECTED) if wanted else NOTHING_SELECTED
         raise Invalid(fault, details={"id": fault})
     ids = [UUID(text) for text in wanted if SHAPE.fullmatch(text)]
-    entries = await bookings.list_selected(work, user, ids)
+    entries = await list_selected_bookings(work, user, ids)
     if not entries:
         raise BookingNotFound
     return Selection(entries=entries, missing=len(wanted) - len(entries))
@@ -167,7 +167,7 @@ async def _run(work: Work, *, change: Changing, ref: BookingRef) -> None:
 
 async def _cancel(work: Work, ref: BookingRef, *, reason: str) -> None:
     """Cancel a booking; one that was cancelled before keeps its reason, and the host should know."""
-    booking = await bookings.cancel_booking(work, ref, reason=reason)
+    booking = await cancel_booking(work, ref, reason=reason)
     if booking.cancelled_at != work.now:
         raise BookingAlreadyCancelled
 

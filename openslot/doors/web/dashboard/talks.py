@@ -8,9 +8,16 @@ from msgspec.structs import replace
 
 from openslot.domains.access.models import Entry
 from openslot.domains.accounts.models import User
-from openslot.domains.conversations import operations as inbox
 from openslot.domains.conversations.models import Channel, Conversation, MessageStatus
-from openslot.domains.conversations.operations import MESSAGES, InboxFilter
+from openslot.domains.conversations.operations import (
+    MESSAGES,
+    InboxFilter,
+    delete_thread,
+    get_thread,
+    get_thread_version,
+    list_threads,
+    mark_thread_read,
+)
 from openslot.domains.messaging import sending
 from openslot.domains.messaging.models import LONGEST_BODY
 from openslot.domains.messaging.words import REFUSALS
@@ -50,7 +57,7 @@ async def show_conversations(request: Request, work: Work, user: User) -> Respon
     query = read_list_query(request, user, "/conversations", "q", "channel", "from", "to", choices=choices)
     chosen = query["channel"]
     wanted = InboxFilter(search=query["q"], channel=Channel(chosen) if chosen else None, span=query.span)
-    found, total = await inbox.list_threads(work, user, wanted, page=query.page, limit=ROWS)
+    found, total = await list_threads(work, user, wanted, page=query.page, limit=ROWS)
     return page(
         "dashboard/conversations/list.html",
         user,
@@ -75,7 +82,7 @@ async def show_conversation(
 ) -> Response:
     """Show one page of a thread; its newest messages count as read from then on."""
     number, path = read_page(request), f"/conversations/{conversation_id}"
-    thread = await inbox.get_thread(work, user, conversation_id, page=number)
+    thread = await get_thread(work, user, conversation_id, page=number)
     pages = -(-thread.message_count // MESSAGES)
     pager = Pager(
         page=number,
@@ -86,7 +93,7 @@ async def show_conversation(
     )
     is_read_now = number == 1 and thread.is_unread
     if is_read_now:
-        await inbox.mark_read(work, user, thread)
+        await mark_thread_read(work, user, thread)
     return page(
         "dashboard/conversations/thread.html",
         user,
@@ -118,26 +125,26 @@ async def _describe(work: Work, user: User, thread: Conversation) -> dict[str, A
 @get("/conversations/{conversation_id}/messages")
 async def send_new_messages(request: Request, work: Work, user: User, conversation_id: UUID) -> Response:
     """Send the newest messages for the page of a thread that is open, or nothing if it has them."""
-    version = await inbox.get_version(work, user, conversation_id)
+    version = await get_thread_version(work, user, conversation_id)
     if request.headers.get("if-none-match") == f'"{version}"':
         return Response(status=304, headers={"etag": f'"{version}"', **NOT_KEPT})
-    thread = await inbox.get_thread(work, user, conversation_id)
+    thread = await get_thread(work, user, conversation_id)
     if thread.is_unread:
-        await inbox.mark_read(work, user, thread)
+        await mark_thread_read(work, user, thread)
     shown = page("dashboard/conversations/messages.html", user, **await _describe(work, user, thread))
     return replace(shown, headers={**shown.headers, "etag": f'"{thread.version}"'})
 
 
 @get("/conversations/{conversation_id}/delete")
 async def ask_to_delete_conversation(work: Work, user: User, conversation_id: UUID) -> Response:
-    thread = await inbox.get_thread(work, user, conversation_id)
+    thread = await get_thread(work, user, conversation_id)
     channel = CHANNELS[thread.channel]
     return page("dashboard/conversations/delete.html", user, here="/conversations", thread=thread, channel=channel)
 
 
 @post("/conversations/{conversation_id}/delete")
 async def delete_conversation(work: Work, user: User, conversation_id: UUID) -> Response:
-    await inbox.delete_thread(work, user, conversation_id)
+    await delete_thread(work, user, conversation_id)
     return redirect("/conversations?done=deleted")
 
 

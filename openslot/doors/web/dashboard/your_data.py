@@ -7,9 +7,9 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from openslot.domains.access.models import Entry, TwoFactorState
-from openslot.domains.access.two_factor import operations as two_factor
+from openslot.domains.access.two_factor.operations import get_two_factor_state
 from openslot.domains.accounts.models import User
-from openslot.domains.exports import operations as exports
+from openslot.domains.exports.operations import get_ready_export, list_exports, read_export_file, request_data_export
 from openslot.domains.people import deletions
 from openslot.domains.people.deletions import MAX_SHOWN
 from openslot.domains.people.models import DeletionPreview
@@ -42,24 +42,24 @@ SENT = MailNotice(
 @get("/settings/data")
 async def show_data(work: Work, user: User, form: Form[Any] = Form()) -> Response:
     """Show the exports, and where the account is deleted."""
-    found = await exports.list_exports(work, user)
+    found = await list_exports(work, user)
     return page("dashboard/your_data/export.html", user, here=HERE, notices=NOTICES, form=form, rows=found)
 
 
 @post("/settings/data/export", shows=show_data, at={Conflict: "form", RateLimited: "form"}, own_status=True)
 async def request_export(work: Work, user: User) -> Response:
     """Ask for a copy of all data."""
-    await exports.request_export(work, user)
+    await request_data_export(work, user)
     return redirect(f"{HERE}?done=requested")
 
 
 @get("/settings/data/{export_id}/download")
 async def download(work: Work, user: User, export_id: UUID) -> Response:
     """Send the file of an export in pieces."""
-    export = await exports.get_ready_export(work, user, export_id)
+    export = await get_ready_export(work, user, export_id)
     name = f"openslot-{user.username}-{words.day(export.requested_at, user.zone)}.zip"
     headers = {"content-type": "application/zip", "content-disposition": f"attachment; filename={name}"}
-    body = Stream(size=export.size, pieces=exports.read_file(work, export))
+    body = Stream(size=export.size, pieces=read_export_file(work, export))
     return Response(headers={**NOT_KEPT, **headers}, body=body)
 
 
@@ -78,7 +78,7 @@ async def show_delete(work: Work, entry: Entry, user: User, form: Form[DeleteAcc
             await deletions.check_organizations(work, user)
         except Conflict as refusal:
             return page("dashboard/your_data/not_deletable.html", user, here=HERE, obstacle=refusal.sentence)
-    return await _show_deletion(work, user, form, await two_factor.get_state(work, user))
+    return await _show_deletion(work, user, form, await get_two_factor_state(work, user))
 
 
 @get("/settings/data/delete/{token}")
@@ -92,7 +92,7 @@ async def show_delete_by_link(work: Work, entry: Entry, user: User, token: str) 
 @post("/settings/data/delete/link", transaction="none")
 async def send_deletion_link(work: Work, user: User) -> Response:
     """Send the link to the owner of an account that has no password."""
-    state = await two_factor.get_state(work, user)
+    state = await get_two_factor_state(work, user)
     try:
         await take_own(work.runtime, LINKS, user.id)
     except RateLimited as refusal:
@@ -114,7 +114,7 @@ async def send_deletion_link(work: Work, user: User) -> Response:
 )
 async def delete_own_account(work: Work, user: User, form: Form[DeleteAccountForm]) -> Response:
     """Delete the account if its owner is sure; the password is checked without a connection."""
-    sent, state = form.get(), await two_factor.get_state(work, user)
+    sent, state = form.get(), await get_two_factor_state(work, user)
     await confirm_owner(work, user, state, password=sent.password, code=sent.code, proof=sent.proof)
     async with work.transaction():
         await deletions.delete_account(work, user, message=sent.message.strip())

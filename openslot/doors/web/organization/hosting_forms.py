@@ -9,7 +9,6 @@ from msgspec import Meta, Struct
 
 from openslot.domains.change_log.models import Fields
 from openslot.domains.event_types.models import Limits
-from openslot.domains.teams import operations as teams
 from openslot.domains.teams.models import (
     AttributeFilter,
     Balance,
@@ -19,6 +18,7 @@ from openslot.domains.teams.models import (
     Team,
     TeamRules,
 )
+from openslot.domains.teams.operations import find_team_members
 from openslot.doors.http.forms import Fields as SentFields
 from openslot.doors.web.shared.hosting import LABELS
 from openslot.platform.core.errors import Invalid
@@ -174,7 +174,7 @@ def _read_rows(rows: Sequence[HostRow], place: str) -> Iterator[tuple[HostWanted
 async def read_hosts(work: Work, team: Team, text: str) -> list[HostWanted]:
     """Read hosts from lines, each with an address and, after commas, a weight and a priority of their own."""
     lines = [[part.strip() for part in line.split(",")] for line in filter(str.strip, text.splitlines())]
-    known = await teams.find_members(work, team, [email for email, *_ in lines])
+    known = await find_team_members(work, team, [email for email, *_ in lines])
     found = []
     for email, *numbers in lines:
         if len(numbers) > 2 or not all(re.fullmatch(r"\d{0,4}", each, re.ASCII) for each in numbers):

@@ -11,7 +11,7 @@ from openslot.doors.web.shared import words
 from openslot.doors.web.shared.changes import ACTIONS, describe_changes, read_change_filter, write_log
 from openslot.doors.web.shared.downloads import send_csv
 from openslot.doors.web.shared.list_queries import ListQuery, read_before, read_list_query
-from openslot.doors.web.shared.organization import get_administered, organization_page
+from openslot.doors.web.shared.organization import get_administered_membership, organization_page
 from openslot.doors.web.shared.pages import locale_of
 from openslot.platform.core.text import NOT_ALLOWED
 from openslot.platform.core.work import Work
@@ -31,7 +31,7 @@ def read_log_query(request: Request, user: User, path: str, *fields: str) -> Lis
 
 @get("/organization/log")
 async def show_log(request: Exchange, work: Work, user: User) -> Response:
-    own = get_administered(request)
+    own = get_administered_membership(request)
     query = read_log_query(request, user, HERE, *FILTERS)
     wanted, before_id = read_change_filter(query), read_before(request)
     found = await list_changes(work, own.organization_id, wanted, before_id=before_id, limit=ROWS + 1)
@@ -54,7 +54,7 @@ async def show_log(request: Exchange, work: Work, user: User) -> Response:
 
 @get("/organization/log.csv")
 async def export_log(request: Exchange, work: Work, user: User) -> Response:
-    own = get_administered(request)
+    own = get_administered_membership(request)
     wanted = read_change_filter(read_log_query(request, user, HERE, *FILTERS))
     found = await list_changes(work, own.organization_id, wanted, limit=MAX_ROWS)
     # Thousands of lines take a while, and other requests must not wait for them.

@@ -6,10 +6,16 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.domains.accounts.invitations import operations as invitations
-from openslot.domains.accounts.invitations.operations import invitation_url
-from openslot.domains.accounts.members import operations as members
-from openslot.domains.accounts.members.operations import list_grantable, may_decide_about
+from openslot.domains.accounts.invitations.operations import invitation_url, renew_invitation, withdraw_invitation
+from openslot.domains.accounts.members.operations import (
+    change_member_role,
+    check_may_decide,
+    get_listed_member,
+    get_member,
+    get_member_for_change,
+    list_grantable,
+    may_decide_about,
+)
 from openslot.domains.accounts.models import InvitationLimit, ListedMember, Member, Role, User
 from openslot.domains.accounts.organizations.operations import get_organization_by_id
 from openslot.domains.change_log.models import ChangeAction
@@ -19,8 +25,15 @@ from openslot.domains.people.models import LeaverCounts, UpcomingMeeting
 from openslot.doors.http.doors import Exchange
 from openslot.doors.http.errors import status_of
 from openslot.doors.web.organization.members import HERE, find_member_notice
-from openslot.doors.web.shared import organization as current
 from openslot.doors.web.shared import words
+from openslot.doors.web.shared.organization import (
+    ROLE_WORDS,
+    STATE_WORDS,
+    AdministratorChange,
+    begin_administrator_change,
+    get_administered_membership,
+    organization_page,
+)
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.platform.core.errors import Conflict, Forbidden, NotFound, Refusal
 from openslot.platform.core.work import Work
@@ -56,21 +69,21 @@ class RoleForm(Struct, frozen=True, kw_only=True):
 
 @get("/organization/members/{member_id}")
 async def show_member(request: Exchange, work: Work, user: User, member_id: UUID, form: Form[Any] = Form()) -> Response:
-    own = current.get_administered(request)
-    listed = await members.get_listed_member(work, own.organization_id, member_id)
+    own = get_administered_membership(request)
+    listed = await get_listed_member(work, own.organization_id, member_id)
     member = listed.member
-    state, tone = current.STATES[listed.get_state(now=work.now)]
+    state, tone = STATE_WORDS[listed.get_state(now=work.now)]
     invited_at, until = listed.invited_at, listed.invited_until
     may_decide = may_decide_about(own.role, member.role)
-    return current.organization_page(
+    return organization_page(
         "member.html",
         request,
         own,
         here=HERE,
         member=member,
         name=member.shown_name,
-        role=current.ROLES[member.role],
-        roles=[(each, current.ROLES[each]) for each in list_grantable(own.role)],
+        role=ROLE_WORDS[member.role],
+        roles=[(each, ROLE_WORDS[each]) for each in list_grantable(own.role)],
         state=state,
         tone=tone,
         joined=words.day(member.created_at, user.zone),
@@ -95,7 +108,7 @@ async def change_role(request: Exchange, work: Work, user: User, member_id: UUID
     is_raised = member.role not in {role, Role.OWNER} and role in RAISED
     if is_raised and not form.get().confirmed and role in list_grantable(change.administration.role):
         return _ask_to_raise(request, user, member, role)
-    await members.change_role(work, change.administration, member, role)
+    await change_member_role(work, change.administration, member, role)
     before, after = {"role": member.role}, {"role": role}
     await change.log(ChangeAction.ROLE_CHANGED, member.user.email, member.id, before=before, after=after)
     return redirect(f"{HERE}/{member_id}?done=role")
@@ -103,7 +116,7 @@ async def change_role(request: Exchange, work: Work, user: User, member_id: UUID
 
 def _ask_to_raise(request: Exchange, user: User, member: Member, role: Role) -> Response:
     title, explanation, yes = RAISED[role]
-    organization_id = current.get_administered(request).organization_id
+    organization_id = get_administered_membership(request).organization_id
     return page(
         "confirm.html",
         user,
@@ -131,8 +144,8 @@ async def reinstate(request: Exchange, work: Work, user: User, member_id: UUID) 
 async def invite_again(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
     """Send an invitation again; the earlier link becomes invalid."""
     change, listed = await _begin(request, work, user, member_id)
-    members.check_may_decide(change.administration, listed.member)
-    await invitations.invite_again(work, change.organization, listed)
+    check_may_decide(change.administration, listed.member)
+    await renew_invitation(work, change.organization, listed)
     await change.log(ChangeAction.INVITATION_RESENT, listed.member.user.email, listed.member.id)
     return redirect(f"{HERE}/{member_id}?done={'invited' if sends_mail(work.runtime) else 'kept'}")
 
@@ -141,8 +154,8 @@ async def invite_again(request: Exchange, work: Work, user: User, member_id: UUI
 async def withdraw(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
     change, listed = await _begin(request, work, user, member_id)
     member = listed.member
-    members.check_may_decide(change.administration, member)
-    await invitations.withdraw_invitation(work, change.organization, member)
+    check_may_decide(change.administration, member)
+    await withdraw_invitation(work, change.organization, member)
     before = {"role": member.role}
     await change.log(ChangeAction.INVITATION_WITHDRAWN, member.user.email, member.id, before=before)
     return redirect(f"{HERE}?done=withdrawn")
@@ -150,12 +163,12 @@ async def withdraw(request: Exchange, work: Work, user: User, member_id: UUID) -
 
 async def _begin(
     request: Exchange, work: Work, user: User, member_id: UUID
-) -> tuple[current.AdministratorChange, ListedMember]:
+) -> tuple[AdministratorChange, ListedMember]:
     """Take the locks under which a member is decided about."""
-    own = current.get_administered(request)
-    await members.get_member_for_change(work, own.organization_id, member_id)
-    change = await current.begin_change(request, work, user)
-    return change, await members.get_listed_member(work, own.organization_id, member_id)
+    own = get_administered_membership(request)
+    await get_member_for_change(work, own.organization_id, member_id)
+    change = await begin_administrator_change(request, work, user)
+    return change, await get_listed_member(work, own.organization_id, member_id)
 
 
 def _find_link(work: Work, reader: User, listed: ListedMember) -> str | None:
@@ -215,9 +228,9 @@ async def suspend(request: Exchange, work: Work, user: User, member_id: UUID, fo
 async def _leave(
     request: Exchange, work: Work, user: User, member_id: UUID, form: Form[LeavingForm], *, removes: bool
 ) -> Response:
-    own = current.get_administered(request)
-    member = await members.get_member_for_change(work, own.organization_id, member_id)
-    change = await current.begin_change(request, work, user)
+    own = get_administered_membership(request)
+    member = await get_member_for_change(work, own.organization_id, member_id)
+    change = await begin_administrator_change(request, work, user)
     if member.pending:
         raise NotFound
     leave = departures.remove_by_hand if removes else departures.suspend_by_hand
@@ -244,15 +257,15 @@ def compare(seen: LeavingForm, cancelled: list[UUID]) -> tuple[int, int]:
 async def _preview_page(
     request: Exchange, work: Work, user: User, member_id: UUID, *, removes: bool, refusal: Refusal | None = None
 ) -> Response:
-    own = current.get_administered(request)
-    member = await members.get_member(work, own.organization_id, member_id)
+    own = get_administered_membership(request)
+    member = await get_member(work, own.organization_id, member_id)
     is_own = member.user.id == user.id
     if member.pending or is_own or not may_decide_about(own.role, member.role) or not (removes or member.active):
         if refusal:
             raise refusal
         return redirect(f"{HERE}/{member_id}")
     organization = await get_organization_by_id(work, own.organization_id)
-    return current.organization_page(
+    return organization_page(
         "leave.html",
         request,
         own,

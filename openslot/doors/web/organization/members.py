@@ -10,17 +10,22 @@ from openslot.domains.accounts.errors import (
     MemberAlreadyExists,
     OwnerRequired,
 )
-from openslot.domains.accounts.members import operations as members
-from openslot.domains.accounts.members.operations import list_grantable
+from openslot.domains.accounts.members.operations import list_grantable, search_members
 from openslot.domains.accounts.models import MemberFilter, MemberState, Role, User
 from openslot.domains.change_log.models import ChangeAction
 from openslot.domains.mail.operations import sends_mail
 from openslot.domains.people import departures
-from openslot.domains.people import operations as people
 from openslot.domains.people.errors import DeparturePending
+from openslot.domains.people.operations import invite_member
 from openslot.doors.http.doors import Exchange
 from openslot.doors.web.shared.list_queries import read_list_query
-from openslot.doors.web.shared.organization import ROLES, STATES, begin_change, get_administered, organization_page
+from openslot.doors.web.shared.organization import (
+    ROLE_WORDS,
+    STATE_WORDS,
+    begin_administrator_change,
+    get_administered_membership,
+    organization_page,
+)
 from openslot.doors.web.shared.pages import redirect
 from openslot.platform.core.text import EmailAddress, ShortLine
 from openslot.platform.core.work import Work
@@ -81,21 +86,21 @@ class InviteForm(Struct, frozen=True, kw_only=True):
 
 @get("/organization/members")
 async def show_members(request: Exchange, work: Work, user: User, form: Form[InviteForm] = Form()) -> Response:
-    own = get_administered(request)
+    own = get_administered_membership(request)
     query = read_list_query(request, user, HERE, "q", "role", "state", choices={"role": set(Role), "state": LISTED})
     wanted = MemberFilter(search=query["q"], role=query["role"], state=query["state"])
-    found, total = await members.search_members(work, own.organization_id, wanted, page=query.page, limit=ROWS)
+    found, total = await search_members(work, own.organization_id, wanted, page=query.page, limit=ROWS)
     return organization_page(
         "members.html",
         request,
         own,
         here=HERE,
         rows=found,
-        member_states=STATES,
+        member_states=STATE_WORDS,
         query=query,
-        roles=ROLES,
-        states={state: STATES[state][0] for state in LISTED},
-        grantable=[(role, ROLES[role]) for role in list_grantable(own.role)],
+        roles=ROLE_WORDS,
+        states={state: STATE_WORDS[state][0] for state in LISTED},
+        grantable=[(role, ROLE_WORDS[role]) for role in list_grantable(own.role)],
         form=form,
         pager=query.pager(total, ROWS),
         notice=find_member_notice(request),
@@ -114,10 +119,10 @@ async def show_members(request: Exchange, work: Work, user: User, form: Form[Inv
     },
 )
 async def invite(request: Exchange, work: Work, user: User, form: Form[InviteForm]) -> Response:
-    change, sent = await begin_change(request, work, user), form.get()
+    change, sent = await begin_administrator_change(request, work, user), form.get()
     email, name = str(sent.email), sent.name.strip()
     await departures.check_decided(work, change.organization, email)
-    listed = await people.invite_member(work, change.administration, email=email, name=name, role=sent.role)
+    listed = await invite_member(work, change.administration, email=email, name=name, role=sent.role)
     member = listed.member
     action = ChangeAction.MEMBER_INVITED if listed.can_be_invited else ChangeAction.MEMBER_ADDED
     await change.log(action, member.user.email, member.id, after={"role": member.role})

@@ -5,13 +5,25 @@ from uuid import UUID
 
 from msgspec import Meta, Struct
 
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import Organization, User
-from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.operations import find_user_by_email, list_users_by_id
+from openslot.domains.accounts.organizations.operations import get_organization_by_id
 from openslot.domains.change_log.models import ChangeAction
-from openslot.domains.messaging.connections import operations as connecting
 from openslot.domains.messaging.connections.models import MessagingConnection
-from openslot.domains.messaging.connections.operations import NO_MEMBER, CheckedNumber
+from openslot.domains.messaging.connections.operations import (
+    NO_MEMBER,
+    CheckedNumber,
+    allow_cancelling_by_message,
+    check_number,
+    choose_number_host,
+    connect_messaging_number,
+    disconnect_messaging_number,
+    get_number_connection,
+    list_number_connections,
+    send_messaging_test,
+    set_number_countries,
+    set_number_template,
+)
 from openslot.doors.http.doors import Exchange
 from openslot.doors.web.shared.numbers import (
     CANCELLING_NAMES,
@@ -29,7 +41,11 @@ from openslot.doors.web.shared.numbers import (
     describe_number,
     done_of,
 )
-from openslot.doors.web.shared.organization import begin_change, get_administered, organization_page
+from openslot.doors.web.shared.organization import (
+    begin_administrator_change,
+    get_administered_membership,
+    organization_page,
+)
 from openslot.doors.web.shared.pages import redirect
 from openslot.platform.core.countries import read_countries, write_countries
 from openslot.platform.core.errors import Conflict, Invalid
@@ -49,8 +65,8 @@ async def show_organization_numbers(
     request: Exchange, work: Work, user: User, form: Form[NumberForm] = Form()
 ) -> Response:
     organization = await _get_organization(request, work)
-    numbers = await connecting.list_connections(work, organization)
-    own = get_administered(request)
+    numbers = await list_number_connections(work, organization)
+    own = get_administered_membership(request)
     return organization_page("numbers.html", request, own, here=HERE, form=form, **describe(work, numbers))
 
 
@@ -64,7 +80,7 @@ async def show_organization_numbers(
 )
 async def connect_organization_number(request: Exchange, work: Work, user: User, form: Form[NumberForm]) -> Response:
     organization = await _get_organization(request, work)
-    checked = await connecting.check_number(work, organization, form.get().wanted)
+    checked = await check_number(work, organization, form.get().wanted)
     made = await _keep(request, work, user, checked)
     return redirect(f"{HERE}/{made.id}?done={done_of(checked)}")
 
@@ -73,8 +89,8 @@ async def connect_organization_number(request: Exchange, work: Work, user: User,
 async def show_organization_number(
     request: Exchange, work: Work, user: User, connection_id: UUID, form: Form[Any] = Form()
 ) -> Response:
-    own = get_administered(request)
-    connection = await connecting.get_connection(work, await _get_organization(request, work), connection_id)
+    own = get_administered_membership(request)
+    connection = await get_number_connection(work, await _get_organization(request, work), connection_id)
     host = form.of(DefaultHostForm).begin({"host": await _find_default_host(work, connection)})
     shown = describe_number(work, connection, form)
     return organization_page("number.html", request, own, here=HERE, form=form, host=host, **shown)
@@ -107,8 +123,8 @@ async def send_organization_test(
     request: Exchange, work: Work, user: User, connection_id: UUID, form: Form[TestMessageForm]
 ) -> Response:
     organization = await _get_organization(request, work)
-    connection = await connecting.get_connection(work, organization, connection_id)
-    await connecting.send_test(work, connection, recipient=form.get().phone.strip(), name=organization.name)
+    connection = await get_number_connection(work, organization, connection_id)
+    await send_messaging_test(work, connection, recipient=form.get().phone.strip(), name=organization.name)
     return redirect(f"{HERE}/{connection_id}?done=tested")
 
 
@@ -121,13 +137,13 @@ async def choose_default_host(
     request: Exchange, work: Work, user: User, connection_id: UUID, form: Form[DefaultHostForm]
 ) -> Response:
     """Choose who gets messages from people whom no member has written with."""
-    change = await begin_change(request, work, user)
-    before = await connecting.get_connection(work, change.organization, connection_id)
+    change = await begin_administrator_change(request, work, user)
+    before = await get_number_connection(work, change.organization, connection_id)
     was, email = await _find_default_host(work, before), form.get().host.strip()
-    host = await accounts.find_user_by_email(work, email) if email else None
+    host = await find_user_by_email(work, email) if email else None
     if email and host is None:
         raise Invalid(details={"host": NO_MEMBER})
-    await connecting.choose_default_host(work, change.organization, connection_id, host.id if host else None)
+    await choose_number_host(work, change.organization, connection_id, host.id if host else None)
     after = {"default_host": host.email if host else ""}
     await change.log(ChangeAction.NUMBER_CHANGED, before.number, before.id, before={"default_host": was}, after=after)
     return redirect(f"{HERE}/{connection_id}?done=saved")
@@ -138,9 +154,9 @@ async def allow_cancelling_for_members(
     request: Exchange, work: Work, user: User, connection_id: UUID, form: Form[CancellingForm]
 ) -> Response:
     """Choose whether people cancel a meeting by replying C to its reminder."""
-    change, can_cancel = await begin_change(request, work, user), form.get().can_cancel
-    was = (await connecting.get_connection(work, change.organization, connection_id)).can_cancel
-    made = await connecting.allow_cancelling(work, change.organization, connection_id, can_cancel=can_cancel)
+    change, can_cancel = await begin_administrator_change(request, work, user), form.get().can_cancel
+    was = (await get_number_connection(work, change.organization, connection_id)).can_cancel
+    made = await allow_cancelling_by_message(work, change.organization, connection_id, can_cancel=can_cancel)
     before, after = {"can_cancel": was}, {"can_cancel": can_cancel}
     await change.log(ChangeAction.NUMBER_CHANGED, made.number, made.id, before=before, after=after)
     return redirect(f"{HERE}/{connection_id}?done=saved")
@@ -151,10 +167,10 @@ async def save_organization_countries(
     request: Exchange, work: Work, user: User, connection_id: UUID, form: Form[CountriesForm]
 ) -> Response:
     """Choose the countries that members' invitees get messages in."""
-    change = await begin_change(request, work, user)
-    before = await connecting.get_connection(work, change.organization, connection_id)
+    change = await begin_administrator_change(request, work, user)
+    before = await get_number_connection(work, change.organization, connection_id)
     countries = read_countries(form.get().countries)
-    after = await connecting.set_countries(work, change.organization, connection_id, countries)
+    after = await set_number_countries(work, change.organization, connection_id, countries)
     was, now = {"countries": write_countries(before.countries)}, {"countries": write_countries(after.countries)}
     await change.log(ChangeAction.NUMBER_CHANGED, before.number, before.id, before=was, after=now)
     return redirect(f"{HERE}/{connection_id}?done=saved")
@@ -165,9 +181,9 @@ async def save_organization_template(
     request: Exchange, work: Work, user: User, connection_id: UUID, form: Form[TemplateForm]
 ) -> Response:
     """Choose the template by which members' invitees are reminded on WhatsApp."""
-    change = await begin_change(request, work, user)
-    before = await connecting.get_connection(work, change.organization, connection_id)
-    after = await connecting.set_template(work, change.organization, connection_id, form.get().template.strip())
+    change = await begin_administrator_change(request, work, user)
+    before = await get_number_connection(work, change.organization, connection_id)
+    after = await set_number_template(work, change.organization, connection_id, form.get().template.strip())
     was, now = {"template": before.template or ""}, {"template": after.template or ""}
     await change.log(ChangeAction.NUMBER_CHANGED, before.number, before.id, before=was, after=now)
     return redirect(f"{HERE}/{connection_id}?done=saved")
@@ -177,28 +193,28 @@ async def save_organization_template(
 async def ask_to_disconnect_organization_number(
     request: Exchange, work: Work, user: User, connection_id: UUID
 ) -> Response:
-    own = get_administered(request)
-    connection = await connecting.get_connection(work, await _get_organization(request, work), connection_id)
+    own = get_administered_membership(request)
+    connection = await get_number_connection(work, await _get_organization(request, work), connection_id)
     return organization_page("disconnect_number.html", request, own, here=HERE, **describe_number(work, connection))
 
 
 @post("/organization/messages/{connection_id}/disconnect")
 async def disconnect_organization_number(request: Exchange, work: Work, user: User, connection_id: UUID) -> Response:
-    change = await begin_change(request, work, user)
-    ended = await connecting.disconnect(work, change.organization, connection_id)
+    change = await begin_administrator_change(request, work, user)
+    ended = await disconnect_messaging_number(work, change.organization, connection_id)
     await change.log(ChangeAction.NUMBER_DISCONNECTED, ended.number, ended.id)
     return redirect(f"{HERE}?done=disconnected")
 
 
 async def _get_organization(request: Exchange, work: Work) -> Organization:
-    return await organizations.get_organization_by_id(work, get_administered(request).organization_id)
+    return await get_organization_by_id(work, get_administered_membership(request).organization_id)
 
 
 async def _keep(request: Exchange, work: Work, user: User, checked: CheckedNumber) -> MessagingConnection:
     """Keep a number that was checked, if the user may still decide."""
     async with work.transaction():
-        change = await begin_change(request, work, user)
-        made = await connecting.connect(work, change.organization, checked)
+        change = await begin_administrator_change(request, work, user)
+        made = await connect_messaging_number(work, change.organization, checked)
         action = ChangeAction.NUMBER_CHANGED if checked.is_same else ChangeAction.NUMBER_CONNECTED
         await change.log(action, made.number, made.id, after={"channel": made.channel})
     return made
@@ -207,5 +223,5 @@ async def _keep(request: Exchange, work: Work, user: User, checked: CheckedNumbe
 async def _find_default_host(work: Work, connection: MessagingConnection) -> str:
     if connection.default_host_id is None:
         return ""
-    found = await accounts.list_users_by_id(work, [connection.default_host_id])
+    found = await list_users_by_id(work, [connection.default_host_id])
     return next((host.email for host in found.values()), "")

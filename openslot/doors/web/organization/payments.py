@@ -1,11 +1,24 @@
 """Pages: the account that the invitees of an organization's members pay to."""
 
 from openslot.domains.accounts.models import User
-from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.organizations.operations import get_organization_by_id
 from openslot.domains.change_log.models import ChangeAction
-from openslot.domains.payments.connections import operations as connecting
+from openslot.domains.payments.connections.operations import (
+    connect_payment_account,
+    disconnect_payment_account,
+    end_open_checkouts,
+    find_payment_connection,
+    get_payment_connection,
+    name_payment_account,
+    preview_payment_disconnection,
+)
 from openslot.doors.http.doors import Exchange
-from openslot.doors.web.shared.organization import FIELD, begin_change, get_administered, organization_page
+from openslot.doors.web.shared.organization import (
+    FIELD,
+    begin_administrator_change,
+    get_administered_membership,
+    organization_page,
+)
 from openslot.doors.web.shared.pages import redirect
 from openslot.doors.web.shared.payment_account import (
     NAMES,
@@ -30,9 +43,9 @@ HERE = "/organization/payments"
 async def show_organization_payments(
     request: Exchange, work: Work, user: User, form: Form[PaymentKeyForm] = Form()
 ) -> Response:
-    own = get_administered(request)
-    organization = await organizations.get_organization_by_id(work, own.organization_id)
-    connection = await connecting.find_connection(work, organization)
+    own = get_administered_membership(request)
+    organization = await get_organization_by_id(work, own.organization_id)
+    connection = await find_payment_connection(work, organization)
     return organization_page(
         "payments.html", request, own, here=HERE, notices=NOTICES, form=form, **describe(work, connection)
     )
@@ -49,18 +62,18 @@ async def show_organization_payments(
 async def connect_organization_payments(
     request: Exchange, work: Work, user: User, form: Form[PaymentKeyForm]
 ) -> Response:
-    own = get_administered(request)
-    organization = await organizations.get_organization_by_id(work, own.organization_id)
+    own = get_administered_membership(request)
+    organization = await get_organization_by_id(work, own.organization_id)
     account, is_agreed = await check(work, organization, form.get())
     if account.replacement is not None and not is_agreed:
         question = ask(work, organization, account, account.replacement, form.get())
         fields = question.pop("fields") | {FIELD: organization.id}
         return organization_page(QUESTION, request, own, here=HERE, fields=fields, **question)
     async with work.transaction():
-        change = await begin_change(request, work, user)
-        made = await connecting.connect(work, change.organization, account)
+        change = await begin_administrator_change(request, work, user)
+        made = await connect_payment_account(work, change.organization, account)
         after = {"mode": made.mode}
-        await change.log(ChangeAction.PAYMENTS_CONNECTED, connecting.name_account(made), made.id, after=after)
+        await change.log(ChangeAction.PAYMENTS_CONNECTED, name_payment_account(made), made.id, after=after)
     return redirect(f"{HERE}?done={done_of(account)}")
 
 
@@ -68,12 +81,12 @@ async def connect_organization_payments(
 async def ask_to_disconnect_organization_payments(
     request: Exchange, work: Work, user: User, form: Form[DisconnectionForm] = Form()
 ) -> Response:
-    own = get_administered(request)
-    organization = await organizations.get_organization_by_id(work, own.organization_id)
-    connection = await connecting.find_connection(work, organization)
+    own = get_administered_membership(request)
+    organization = await get_organization_by_id(work, own.organization_id)
+    connection = await find_payment_connection(work, organization)
     if connection is None:
         return redirect(HERE)
-    preview = await connecting.preview_disconnection(work, connection)
+    preview = await preview_payment_disconnection(work, connection)
     return organization_page("disconnect_payments.html", request, own, here=HERE, form=form, preview=preview)
 
 
@@ -86,11 +99,11 @@ async def ask_to_disconnect_organization_payments(
 async def disconnect_organization_payments(
     request: Exchange, work: Work, user: User, form: Form[DisconnectionForm]
 ) -> Response:
-    own = get_administered(request)
-    organization = await organizations.get_organization_by_id(work, own.organization_id)
-    leaves_open = await connecting.end_checkouts(work, await connecting.get_connection(work, organization))
+    own = get_administered_membership(request)
+    organization = await get_organization_by_id(work, own.organization_id)
+    leaves_open = await end_open_checkouts(work, await get_payment_connection(work, organization))
     async with work.transaction():
-        change = await begin_change(request, work, user)
-        ended = await connecting.disconnect(work, change.organization, leaves_open=leaves_open)
-        await change.log(ChangeAction.PAYMENTS_DISCONNECTED, connecting.name_account(ended), ended.id)
+        change = await begin_administrator_change(request, work, user)
+        ended = await disconnect_payment_account(work, change.organization, leaves_open=leaves_open)
+        await change.log(ChangeAction.PAYMENTS_DISCONNECTED, name_payment_account(ended), ended.id)
     return redirect(f"{HERE}?done=disconnected")

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.domains.access import operations as access
 from openslot.domains.access.errors import CredentialNotFound, ScimPlanRequired
 from openslot.domains.access.models import Credential, CredentialKind, KeyName
+from openslot.domains.access.operations import create_scim_token, list_credentials, revoke_credential
 from openslot.domains.accounts.models import Organization, OwnMembership, User
 from openslot.domains.accounts.organizations.operations import get_organization_by_id
 from openslot.domains.accounts.plans import PLANS_WITH_SCIM, running
@@ -20,7 +20,11 @@ from openslot.doors.scim.operations import KEPT, search_requests
 from openslot.doors.web.organization.log import read_log_query
 from openslot.doors.web.shared.expiries import EXPIRIES, expiry_of
 from openslot.doors.web.shared.list_queries import ListQuery, read_before
-from openslot.doors.web.shared.organization import begin_change, get_administered, organization_page
+from openslot.doors.web.shared.organization import (
+    begin_administrator_change,
+    get_administered_membership,
+    organization_page,
+)
 from openslot.doors.web.shared.pages import MailNotice, Notices, redirect
 from openslot.platform.core.ids import SHAPE, parse_id
 from openslot.platform.core.work import Work
@@ -55,18 +59,18 @@ class TokenForm(Struct, frozen=True, kw_only=True):
 
 @get("/organization/provisioning")
 async def show_provisioning(request: Exchange, work: Work, user: User, form: Form[TokenForm] = Form()) -> Response:
-    organization = await get_organization_by_id(work, get_administered(request).organization_id)
+    organization = await get_organization_by_id(work, get_administered_membership(request).organization_id)
     return await _show(request, work, organization, form)
 
 
 @post("/organization/provisioning/tokens", shows=show_provisioning)
 async def create_token(request: Exchange, work: Work, user: User, form: Form[TokenForm]) -> Response:
     """Create a token and show it once, in this response."""
-    change, sent = await begin_change(request, work, user), form.get()
+    change, sent = await begin_administrator_change(request, work, user), form.get()
     organization = change.organization
     if not _has_scim(organization, work):
         raise ScimPlanRequired
-    token, credential = await access.create_scim_token(
+    token, credential = await create_scim_token(
         work, organization, name=sent.name, expires_at=expiry_of(sent.expires, now=work.now)
     )
     after = {"ends_in": credential.last_four, "expires_at": credential.expires_at}
@@ -76,7 +80,7 @@ async def create_token(request: Exchange, work: Work, user: User, form: Form[Tok
 
 @get("/organization/provisioning/tokens/{token_id}/revoke")
 async def ask_to_revoke_token(request: Exchange, work: Work, user: User, token_id: UUID) -> Response:
-    own = get_administered(request)
+    own = get_administered_membership(request)
     token = await _get_token(work, own, token_id)
     if not token.is_active(now=work.now):
         return redirect(HERE)
@@ -86,9 +90,9 @@ async def ask_to_revoke_token(request: Exchange, work: Work, user: User, token_i
 @post("/organization/provisioning/tokens/{token_id}/revoke")
 async def revoke_token(request: Exchange, work: Work, user: User, token_id: UUID) -> Response:
     """Revoke a token: it is refused from the next request on."""
-    change = await begin_change(request, work, user)
-    token = await _get_token(work, get_administered(request), token_id)
-    await access.revoke_credential(work, SCIM, change.organization.id, token.id)
+    change = await begin_administrator_change(request, work, user)
+    token = await _get_token(work, get_administered_membership(request), token_id)
+    await revoke_credential(work, SCIM, change.organization.id, token.id)
     await change.log(ChangeAction.TOKEN_REVOKED, token.name, token.id, before={"ends_in": token.last_four})
     return redirect(f"{HERE}?done=revoked")
 
@@ -101,8 +105,8 @@ async def _show(
     *,
     made: tuple[str, str] | None = None,
 ) -> Response:
-    own = get_administered(request)
-    tokens = await access.list_credentials(work, SCIM, organization.id)
+    own = get_administered_membership(request)
+    tokens = await list_credentials(work, SCIM, organization.id)
     held = await departures.list_held(work, organization)
     return organization_page(
         "provisioning.html",
@@ -123,7 +127,7 @@ async def _show(
 
 
 async def _get_token(work: Work, own: OwnMembership, token_id: UUID) -> Credential:
-    for token in await access.list_credentials(work, SCIM, own.organization_id):
+    for token in await list_credentials(work, SCIM, own.organization_id):
         if token.id == token_id:
             return token
     raise CredentialNotFound
@@ -135,7 +139,7 @@ def _has_scim(organization: Organization, work: Work) -> bool:
 
 @get("/organization/provisioning/log")
 async def show_request_log(request: Exchange, work: Work, user: User) -> Response:
-    own = get_administered(request)
+    own = get_administered_membership(request)
     query, before_id = read_log_query(request, user, PATH, *FIELDS), read_before(request)
     found = await search_requests(work, own.organization_id, _filter(query), before_id=before_id, limit=ROWS + 1)
     return organization_page(
@@ -168,7 +172,7 @@ def _filter(typed: ListQuery) -> RequestFilter:
 
 @get("/organization/provisioning/waiting")
 async def show_waiting(request: Exchange, work: Work, user: User) -> Response:
-    own = get_administered(request)
+    own = get_administered_membership(request)
     organization = await get_organization_by_id(work, own.organization_id)
     held = await departures.list_held(work, organization)
     return organization_page(
@@ -184,7 +188,7 @@ async def show_waiting(request: Exchange, work: Work, user: User) -> Response:
 
 @get("/organization/provisioning/waiting/{user_id}")
 async def show_departure(request: Exchange, work: Work, user: User, user_id: UUID) -> Response:
-    own = get_administered(request)
+    own = get_administered_membership(request)
     held = await departures.get_held(work, own.organization_id, user_id)
     return organization_page("departure.html", request, own, here=HERE, held=held)
 
@@ -217,8 +221,8 @@ async def reject_all(request: Exchange, work: Work, user: User) -> Response:
 
 async def _decide(request: Exchange, work: Work, user: User, user_id: UUID | None, *, approved: bool) -> None:
     """Decide about one departure, or about all that wait, under the locks of the hosts and of the organization."""
-    locked = await departures.lock_held(work, get_administered(request).organization_id, user_id=user_id)
-    change = await begin_change(request, work, user)
+    locked = await departures.lock_held(work, get_administered_membership(request).organization_id, user_id=user_id)
+    change = await begin_administrator_change(request, work, user)
     organization = change.organization
     if user_id is not None:
         held = [await departures.get_held(work, organization.id, user_id)]

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from openslot.domains.access.two_factor import operations as two_factor
+from openslot.domains.access.two_factor.operations import get_two_factor_state
 from openslot.domains.accounts.errors import OrganizationPlanRequired, OwnerRequired
-from openslot.domains.accounts.members import operations as members
+from openslot.domains.accounts.members.operations import add_organization_member, search_members
 from openslot.domains.accounts.models import (
     AssistantPolicy,
     ChosenBrand,
@@ -16,15 +16,30 @@ from openslot.domains.accounts.models import (
     Role,
     User,
 )
-from openslot.domains.accounts.organizations import operations as organizations
+from openslot.domains.accounts.organizations.operations import (
+    add_organization,
+    change_organization,
+    change_organization_settings,
+    get_organization_by_id,
+    suggest_slug,
+)
 from openslot.domains.accounts.plans import Plan, running
-from openslot.domains.accounts.profiles import operations as profiles
+from openslot.domains.accounts.profiles.operations import choose_brand, get_brand
 from openslot.domains.change_log.models import ChangeAction
 from openslot.domains.people import organization_deletions
 from openslot.doors.http.doors import Exchange
-from openslot.doors.web.shared import organization as current
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.navigation import may_create_organization
+from openslot.doors.web.shared.organization import (
+    ROLE_WORDS,
+    OrganizationChange,
+    begin_administrator_change,
+    change_author,
+    get_administered_membership,
+    get_own_membership,
+    organization_cookie,
+    organization_page,
+)
 from openslot.doors.web.shared.organization_deletion import DeleteOrganizationForm, confirm_deletion
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.platform.core.errors import Invalid
@@ -64,13 +79,13 @@ class AssistantsForm(Struct, frozen=True, kw_only=True):
 
 @get("/organization/settings")
 async def show_settings(request: Exchange, work: Work, user: User, form: Form[Any] = Form()) -> Response:
-    own = current.get_administered(request)
-    organization = await organizations.get_organization_by_id(work, own.organization_id)
-    chosen, until = await profiles.get_brand(work, organization), organization.plan_until
+    own = get_administered_membership(request)
+    organization = await get_organization_by_id(work, own.organization_id)
+    chosen, until = await get_brand(work, organization), organization.plan_until
     is_paid = organization.plan_origin == "subscription"
     brand = {"brand": chosen.name or "", "color": chosen.color or "", "logo": chosen.logo_url or ""}
     keeps = {"keeps": "on"} if organization.keeps_bookings else {}
-    return current.organization_page(
+    return organization_page(
         "settings.html",
         request,
         own,
@@ -90,9 +105,9 @@ async def show_settings(request: Exchange, work: Work, user: User, form: Form[An
 
 @post("/organization/settings/names", shows=show_settings)
 async def change_names(request: Exchange, work: Work, user: User, form: Form[NamesForm]) -> Response:
-    change, sent = await current.begin_change(request, work, user), form.get()
+    change, sent = await begin_administrator_change(request, work, user), form.get()
     organization = change.organization
-    changed = await organizations.change_organization(work, organization, name=sent.name, slug=sent.slug)
+    changed = await change_organization(work, organization, name=sent.name, slug=sent.slug)
     before, after = ({"name": each.name, "slug": each.slug} for each in (organization, changed))
     await change.log(ChangeAction.ORGANIZATION_CHANGED, changed.name, organization.id, before=before, after=after)
     return redirect(f"{HERE}?done=saved")
@@ -100,11 +115,11 @@ async def change_names(request: Exchange, work: Work, user: User, form: Form[Nam
 
 @post("/organization/settings/brand", shows=show_settings, names={"name": "brand"})
 async def change_brand(request: Exchange, work: Work, user: User, form: Form[BrandForm]) -> Response:
-    change, sent = await current.begin_change(request, work, user), form.get()
+    change, sent = await begin_administrator_change(request, work, user), form.get()
     organization = change.organization
-    was = await profiles.get_brand(work, organization)
+    was = await get_brand(work, organization)
     wanted = ChosenBrand(name=sent.brand, color=sent.color.strip(), logo_url=sent.logo)
-    chosen = await profiles.set_brand(work, organization, wanted)
+    chosen = await choose_brand(work, organization, wanted)
     before, after = ({"name": each.name, "color": each.color, "logo": each.logo_url} for each in (was, chosen))
     await change.log(ChangeAction.BRAND_CHANGED, organization.name, organization.id, before=before, after=after)
     return redirect(f"{HERE}?done=saved")
@@ -112,9 +127,9 @@ async def change_brand(request: Exchange, work: Work, user: User, form: Form[Bra
 
 @post("/organization/settings/departures", shows=show_settings)
 async def change_departures(request: Exchange, work: Work, user: User, form: Form[DeparturesForm]) -> Response:
-    change, sent = await current.begin_change(request, work, user), form.get()
+    change, sent = await begin_administrator_change(request, work, user), form.get()
     organization = change.organization
-    changed = await organizations.change_organization_settings(
+    changed = await change_organization_settings(
         work, organization, keeps_bookings=sent.keeps, departure_share=sent.share
     )
     before, after = (
@@ -127,9 +142,9 @@ async def change_departures(request: Exchange, work: Work, user: User, form: For
 
 @post("/organization/settings/assistants", shows=show_settings)
 async def change_assistants(request: Exchange, work: Work, user: User, form: Form[AssistantsForm]) -> Response:
-    change, sent = await current.begin_change(request, work, user), form.get()
+    change, sent = await begin_administrator_change(request, work, user), form.get()
     organization = change.organization
-    changed = await organizations.change_organization_settings(work, organization, assistants=sent.assistants)
+    changed = await change_organization_settings(work, organization, assistants=sent.assistants)
     before, after = ({"assistants": each.assistants} for each in (organization, changed))
     await change.log(ChangeAction.ASSISTANTS_CHANGED, organization.name, organization.id, before=before, after=after)
     return redirect(f"{HERE}?done=saved")
@@ -144,18 +159,18 @@ class OrganizationForm(Struct, frozen=True, kw_only=True):
 
 @get("/organization")
 async def show_organization(request: Exchange, work: Work, user: User) -> Response:
-    own = current.get_own(request)
-    organization = await organizations.get_organization_by_id(work, own.organization_id)
-    owners, _ = await members.search_members(
+    own = get_own_membership(request)
+    organization = await get_organization_by_id(work, own.organization_id)
+    owners, _ = await search_members(
         work, organization.id, MemberFilter(role=Role.OWNER, state="active"), limit=MAX_NAMED
     )
-    return current.organization_page(
+    return organization_page(
         "about.html",
         request,
         own,
         here="/organization",
         plan=words.PLANS[running(organization.plan, organization.plan_until, now=work.now)],
-        role=current.ROLES[own.role],
+        role=ROLE_WORDS[own.role],
         owners=[each.member.user for each in owners],
     )
 
@@ -163,7 +178,7 @@ async def show_organization(request: Exchange, work: Work, user: User) -> Respon
 @post("/organization/switch")
 async def switch_organization(request: Exchange, work: Work, user: User) -> Response:
     """Remember which of several organizations to show."""
-    return redirect("/organization", current.choice_cookie(work, current.get_own(request)))
+    return redirect("/organization", organization_cookie(work, get_own_membership(request)))
 
 
 @get("/organization/new")
@@ -187,14 +202,14 @@ async def create_organization(request: Exchange, work: Work, user: User, form: F
         raise Invalid(details={"plan": Text("Choose one of these")})
     # Its members share the plan, so only those who give plans choose it.
     plan = Plan(sent.plan) if user.is_admin else Plan.FREE
-    slug = sent.slug.strip() or organizations.suggest_slug(sent.name)
-    made = await organizations.add_organization(work, name=sent.name, slug=slug, plan=plan)
-    await members.add_member(work, made, user, role=Role.OWNER)
-    change = current.OrganizationChange(work=work, author=current.author_of(request, user), organization=made)
+    slug = sent.slug.strip() or suggest_slug(sent.name)
+    made = await add_organization(work, name=sent.name, slug=slug, plan=plan)
+    await add_organization_member(work, made, user, role=Role.OWNER)
+    change = OrganizationChange(work=work, author=change_author(request, user), organization=made)
     after = {"name": made.name, "slug": made.slug, "plan": made.plan}
     await change.log(ChangeAction.ORGANIZATION_CREATED, made.name, made.id, after=after)
     own = OwnMembership(organization_id=made.id, organization_name=made.name, role=Role.OWNER)
-    return redirect("/organization/members?done=created", current.choice_cookie(work, own))
+    return redirect("/organization/members?done=created", organization_cookie(work, own))
 
 
 @get("/organization/delete")
@@ -202,15 +217,15 @@ async def show_delete_organization(
     request: Exchange, work: Work, user: User, form: Form[DeleteOrganizationForm] = Form()
 ) -> Response:
     organization = await _get_owned(request, work)
-    return current.organization_page(
+    return organization_page(
         "delete.html",
         request,
-        current.get_administered(request),
+        get_administered_membership(request),
         here=HERE,
         form=form,
         organization=organization,
         preview=await organization_deletions.preview_deletion(work, organization),
-        state=await two_factor.get_state(work, user),
+        state=await get_two_factor_state(work, user),
     )
 
 
@@ -223,14 +238,12 @@ async def delete_own_organization(
     await confirm_deletion(work, user, organization, form)
     async with work.transaction():
         deleted = await organization_deletions.delete_as_owner(work, organization, user)
-        await organization_deletions.log_deletion(
-            work, current.author_of(request, user), deleted, plan=organization.plan
-        )
+        await organization_deletions.log_deletion(work, change_author(request, user), deleted, plan=organization.plan)
     return redirect("/?done=organization-deleted")
 
 
 async def _get_owned(request: Exchange, work: Work) -> Organization:
-    own = current.get_administered(request)
+    own = get_administered_membership(request)
     if own.role is not Role.OWNER:
         raise OwnerRequired
-    return await organizations.get_organization_by_id(work, own.organization_id)
+    return await get_organization_by_id(work, own.organization_id)

@@ -7,18 +7,18 @@ from msgspec import Meta, Struct
 
 from openslot.domains.accounts.models import User
 from openslot.domains.change_log.models import ChangeAction
-from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.errors import EventTypeSlugAlreadyExists
-from openslot.domains.schedules import operations as schedules
+from openslot.domains.event_types.operations import draft_event_type
+from openslot.domains.schedules.operations import list_schedules
 from openslot.domains.teams import hosting
-from openslot.domains.teams import operations as teams
 from openslot.domains.teams.models import Balance, GroupWanted, HostWanted, Team, TeamRules
+from openslot.domains.teams.operations import list_team_members
 from openslot.doors.http.doors import Exchange
 from openslot.doors.http.forms import parse_fields
 from openslot.doors.web.organization.hosting_forms import MAX_ROWS, read_hosts
 from openslot.doors.web.organization.team_ledger import BALANCES
 from openslot.doors.web.organization.teams import HERE, begin_team_change, get_managed
-from openslot.doors.web.shared.organization import get_own, organization_page
+from openslot.doors.web.shared.organization import get_own_membership, organization_page
 from openslot.doors.web.shared.pages import redirect
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.text import LINE, ShortLine
@@ -48,12 +48,12 @@ async def show_new_team_event_type(
     request: Exchange, work: Work, user: User, team_id: UUID, form: Form[NewTeamEventTypeForm] = Form()
 ) -> Response:
     team = await get_managed(request, work, user, team_id)
-    members = await teams.list_members(work, team)
+    members = await list_team_members(work, team)
     begins = {"duration": "30", "owner": user.email, "pick": "1", "balance": Balance.SHARE.value}
     return organization_page(
         "new_team_event_type.html",
         request,
-        get_own(request),
+        get_own_membership(request),
         here=HERE,
         team=team,
         members=members if len(members) <= MAX_ROWS else [],
@@ -76,8 +76,8 @@ async def create_team_event_type(
     """Create an event type of which members of a team host each booking."""
     change, sent = await begin_team_change(request, work, user, team_id), form.get()
     owner = await hosting.get_owner(work, change.team, sent.owner)
-    schedule, *_ = await schedules.list_schedules(work, owner)
-    wanted = event_types.draft(
+    schedule, *_ = await list_schedules(work, owner)
+    wanted = draft_event_type(
         work, schedule, name=sent.name.strip(), slug=sent.slug.strip(), duration_minutes=sent.duration
     )
     typed = await _read_typed(work, change.team, sent.typed_hosts)

@@ -5,14 +5,14 @@ from uuid import UUID
 from openslot.domains.accounts.models import User
 from openslot.domains.change_log.models import ChangeAction
 from openslot.domains.teams import hosting
-from openslot.domains.teams import operations as teams
+from openslot.domains.teams.operations import list_team_members
 from openslot.doors.http.doors import Exchange
 from openslot.doors.web.organization import hosting_forms
 from openslot.doors.web.organization.hosting_forms import HostingForm
 from openslot.doors.web.organization.team_ledger import BALANCES
 from openslot.doors.web.organization.teams import HERE, PRIORITIES, begin_hosting_change, get_hosted
 from openslot.doors.web.shared.hosting import LABELS
-from openslot.doors.web.shared.organization import get_own, organization_page
+from openslot.doors.web.shared.organization import get_own_membership, organization_page
 from openslot.doors.web.shared.pages import Notices, redirect
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.work import Work
@@ -36,14 +36,14 @@ async def show_hosting(
     form: Form[HostingForm] = Form(),
 ) -> Response:
     hosted = await get_hosted(request, work, user, team_id, event_type_id)
-    members = await teams.list_members(work, hosted.team)
+    members = await list_team_members(work, hosted.team)
     rules, groups = await hosting.get_hosting(work, event_type_id)
     shown = form.begin(hosting_forms.write_form(groups, rules, hosted.event_type.limits, members))
     count = hosting_forms.count_groups(shown.values)
     return organization_page(
         "team_hosting.html",
         request,
-        get_own(request),
+        get_own_membership(request),
         here=HERE,
         team=hosted.team,
         event_type=hosted.event_type,
@@ -68,7 +68,7 @@ async def change_hosting(
     """Change of whom an event type picks its hosts, and by which rules."""
     change, sent = await begin_hosting_change(request, work, user, team_id, event_type_id), form.get()
     event_type = await hosting.get_team_event_type(work, change.team, event_type_id)
-    members = await teams.list_members(work, change.team)
+    members = await list_team_members(work, change.team)
     rules, groups = await hosting.get_hosting(work, event_type_id)
     before = hosting_forms.write_fields(groups, rules, event_type.limits, members)
     read = await hosting_forms.read_groups(work, change.team, sent)

@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.domains.accounts.models import User
-from openslot.domains.bookings.requests import operations as requests
+from openslot.domains.bookings.requests.operations import list_requests_of_event_type
 from openslot.domains.teams import replay
 from openslot.domains.teams.choice import BOOKING, explain
 from openslot.domains.teams.models import AssignmentReason, Balance, ChoiceRule, LastChoice, MemberShare
@@ -17,7 +17,7 @@ from openslot.doors.web.organization.teams import HERE, get_hosted
 from openslot.doors.web.shared.charts import share_of
 from openslot.doors.web.shared.figures import Percent, ShownNumber
 from openslot.doors.web.shared.handed_over import HANDED_OVER
-from openslot.doors.web.shared.organization import get_own, organization_page
+from openslot.doors.web.shared.organization import get_own_membership, organization_page
 from openslot.doors.web.shared.requests import ANSWERED, list_days
 from openslot.platform.core.work import Work
 from openslot.platform.i18n import Text
@@ -94,12 +94,12 @@ async def show_ledger(request: Exchange, work: Work, user: User, team_id: UUID, 
     shares = await replay.list_shares(work, event_type.id)
     choices = await replay.list_last_choices(work, event_type.id, user, limit=MAX_CHOICES)
     may_wait = event_type.requires_confirmation or any(each.is_waiting for each in choices)
-    waiting = await requests.list_of_event_type(work, user, event_type.id) if may_wait else []
+    waiting = await list_requests_of_event_type(work, user, event_type.id) if may_wait else []
     names = {each.user_id: each.name for each in shares}
     return organization_page(
         "team_ledger.html",
         request,
-        get_own(request),
+        get_own_membership(request),
         here=HERE,
         team=hosted.team,
         manages=hosted.manages,

@@ -6,18 +6,29 @@ from uuid import UUID
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import User
+from openslot.domains.accounts.operations import find_user_by_email, get_user
 from openslot.domains.change_log.models import ChangeAction, Fields
 from openslot.domains.people import team_leavers
-from openslot.domains.teams import operations as teams
 from openslot.domains.teams.errors import TeamMemberAlreadyExists, TeamMemberNotFound
 from openslot.domains.teams.models import Attributes, ListedTeamMember, Team, TeamMember
-from openslot.domains.teams.operations import NOT_IN_ORGANIZATION
+from openslot.domains.teams.operations import (
+    NOT_IN_ORGANIZATION,
+    add_team_member,
+    change_team_member,
+    get_team_member,
+    list_team_members,
+)
 from openslot.doors.http.doors import Exchange
-from openslot.doors.web.organization import teams as team_pages
-from openslot.doors.web.organization.teams import HERE, PRIORITIES, MemberAddForm, begin_team_change, get_managed
-from openslot.doors.web.shared.organization import get_own, organization_page
+from openslot.doors.web.organization.teams import (
+    HERE,
+    PRIORITIES,
+    MemberAddForm,
+    begin_team_change,
+    get_managed,
+    show_team,
+)
+from openslot.doors.web.shared.organization import get_own_membership, organization_page
 from openslot.doors.web.shared.pages import redirect
 from openslot.platform.core.errors import Invalid, require
 from openslot.platform.core.work import Work
@@ -32,15 +43,15 @@ class TeamMemberForm(Struct, frozen=True, kw_only=True):
     attributes: Annotated[str, Meta(max_length=15000)] = ""
 
 
-@post("/organization/teams/{team_id}/members", shows=team_pages.show_team, at={TeamMemberAlreadyExists: "email"})
+@post("/organization/teams/{team_id}/members", shows=show_team, at={TeamMemberAlreadyExists: "email"})
 async def add_member(request: Exchange, work: Work, user: User, team_id: UUID, form: Form[MemberAddForm]) -> Response:
     """Add a member of the organization to a team."""
     await get_managed(request, work, user, team_id)
-    found = await accounts.find_user_by_email(work, form.get().email.strip())
+    found = await find_user_by_email(work, form.get().email.strip())
     if found is None:
         raise Invalid(details={"email": NOT_IN_ORGANIZATION})
     change = await begin_team_change(request, work, user, team_id, hosts=[found.id])
-    made = await teams.add_member(work, change.team, found.id)
+    made = await add_team_member(work, change.team, found.id)
     after = {"team": change.team.name, **_fields(made)}
     await change.log(ChangeAction.TEAM_MEMBER_ADDED, found.email, found.id, after=after)
     return redirect(f"{HERE}/{team_id}?done=added")
@@ -62,7 +73,7 @@ async def show_team_member(
     return organization_page(
         "team_member.html",
         request,
-        get_own(request),
+        get_own_membership(request),
         here=HERE,
         team=team,
         found=found,
@@ -73,7 +84,7 @@ async def show_team_member(
 
 
 @post("/organization/teams/{team_id}/members/{teammate_id}", shows=show_team_member)
-async def change_team_member(
+async def save_team_member(
     *, request: Exchange, work: Work, user: User, team_id: UUID, teammate_id: UUID, form: Form[TeamMemberForm]
 ) -> Response:
     change, sent = await begin_team_change(request, work, user, team_id, hosts=()), form.get()
@@ -86,7 +97,7 @@ async def change_team_member(
         attributes=read_attributes(sent.attributes),
     )
     try:
-        await teams.change_member(work, changed)
+        await change_team_member(work, changed)
     except Invalid as fault:
         raise Invalid(details={name.partition(".")[0]: text for name, text in (fault.details or {}).items()}) from None
     before, after = _fields(found.member), _fields(changed)
@@ -103,7 +114,7 @@ async def ask_to_remove_team_member(
     return organization_page(
         "remove_team_member.html",
         request,
-        get_own(request),
+        get_own_membership(request),
         here=HERE,
         team=team,
         found=found,
@@ -115,8 +126,8 @@ async def ask_to_remove_team_member(
 async def remove_team_member(request: Exchange, work: Work, user: User, team_id: UUID, teammate_id: UUID) -> Response:
     """Remove somebody from a team; others take their bookings over, or they are cancelled."""
     change = await begin_team_change(request, work, user, team_id, hosts=[teammate_id])
-    member = await teams.get_member(work, change.team, teammate_id)
-    leaver = await accounts.get_user(work, teammate_id)
+    member = await get_team_member(work, change.team, teammate_id)
+    leaver = await get_user(work, teammate_id)
     cancelled = await team_leavers.leave_team(work, change.team, leaver)
     before, after = {"team": change.team.name, **_fields(member)}, {"cancelled_bookings": len(cancelled)}
     await change.log(ChangeAction.TEAM_MEMBER_REMOVED, leaver.email, leaver.id, before=before, after=after)
@@ -135,7 +146,7 @@ def read_attributes(text: str) -> Attributes:
 
 
 async def _get_listed(work: Work, team: Team, user_id: UUID) -> ListedTeamMember:
-    found = await teams.list_members(work, team)
+    found = await list_team_members(work, team)
     return require(next((each for each in found if each.member.user_id == user_id), None), TeamMemberNotFound)
 
 

@@ -13,16 +13,26 @@ from openslot.domains.change_log.models import ChangeAction, Fields
 from openslot.domains.event_types.models import EventType
 from openslot.domains.people import team_leavers
 from openslot.domains.teams import hosting
-from openslot.domains.teams import operations as teams
 from openslot.domains.teams.errors import TeamNameAlreadyExists, TeamNotFound, TeamSlugAlreadyExists
 from openslot.domains.teams.models import Team
+from openslot.domains.teams.operations import (
+    add_team,
+    begin_team_management,
+    change_team,
+    get_team,
+    is_team_manager,
+    list_own_teams,
+    list_team_members,
+    list_teams,
+    lock_team_for_change,
+)
 from openslot.doors.http.doors import Exchange
 from openslot.doors.web.shared.list_queries import read_list_query
 from openslot.doors.web.shared.organization import (
     OrganizationChange,
-    author_of,
-    begin_change,
-    get_own,
+    begin_administrator_change,
+    change_author,
+    get_own_membership,
     organization_page,
 )
 from openslot.doors.web.shared.pages import redirect
@@ -79,19 +89,19 @@ class HostedEventType(Struct, frozen=True, kw_only=True):
 
 async def get_managed(request: Exchange, work: Work, user: User, team_id: UUID) -> Team:
     """Read a team of the current organization; only its managers and administrators find it."""
-    own = get_own(request)
-    team = await teams.get_team(work, own.organization_id, team_id)
-    if not is_administrator(own.role) and not await teams.is_manager(work, team, user.id):
+    own = get_own_membership(request)
+    team = await get_team(work, own.organization_id, team_id)
+    if not is_administrator(own.role) and not await is_team_manager(work, team, user.id):
         raise TeamNotFound
     return team
 
 
 async def get_hosted(request: Exchange, work: Work, user: User, team_id: UUID, event_type_id: UUID) -> HostedEventType:
     """Read an event type of a team; managers, administrators and its owner find it."""
-    own = get_own(request)
-    team = await teams.get_team(work, own.organization_id, team_id)
+    own = get_own_membership(request)
+    team = await get_team(work, own.organization_id, team_id)
     event_type = await hosting.get_team_event_type(work, team, event_type_id)
-    manages = is_administrator(own.role) or await teams.is_manager(work, team, user.id)
+    manages = is_administrator(own.role) or await is_team_manager(work, team, user.id)
     if not manages and event_type.owner_id != user.id:
         raise TeamNotFound
     return HostedEventType(team=team, event_type=event_type, manages=manages)
@@ -103,9 +113,9 @@ async def begin_hosting_change(
     """Take the locks under which the hosts of an event type are changed."""
     team = (await get_hosted(request, work, user, team_id, event_type_id)).team
     await hosting.lock_hosting(work, event_type_id)
-    management = await teams.begin_management(work, team.organization_id, team_id, user.id, event_type_id=event_type_id)
+    management = await begin_team_management(work, team.organization_id, team_id, user.id, event_type_id=event_type_id)
     organization = await get_organization_by_id(work, team.organization_id)
-    return TeamChange(work=work, author=author_of(request, user), organization=organization, team=management.team)
+    return TeamChange(work=work, author=change_author(request, user), organization=organization, team=management.team)
 
 
 async def begin_team_change(
@@ -114,21 +124,21 @@ async def begin_team_change(
     """Take the locks under which a team is changed; with `hosts` also those of its event types and of all hosts."""
     team = await get_managed(request, work, user, team_id)
     if hosts is not None:
-        await teams.lock_for_change(work, team, hosts)
-    management = await teams.begin_management(work, team.organization_id, team_id, user.id)
+        await lock_team_for_change(work, team, hosts)
+    management = await begin_team_management(work, team.organization_id, team_id, user.id)
     organization = await get_organization_by_id(work, team.organization_id)
-    return TeamChange(work=work, author=author_of(request, user), organization=organization, team=management.team)
+    return TeamChange(work=work, author=change_author(request, user), organization=organization, team=management.team)
 
 
 @get("/organization/teams")
 async def show_teams(request: Exchange, work: Work, user: User, form: Form[NewTeamForm] = Form()) -> Response:
     """List all teams for administrators, and for others those in which they are."""
-    own = get_own(request)
+    own = get_own_membership(request)
     administers = is_administrator(own.role)
     if administers:
-        found = await teams.list_teams(work, await get_organization_by_id(work, own.organization_id))
+        found = await list_teams(work, await get_organization_by_id(work, own.organization_id))
     else:
-        found = await teams.list_own_teams(work, own.organization_id, user.id)
+        found = await list_own_teams(work, own.organization_id, user.id)
     return organization_page(
         "teams.html",
         request,
@@ -143,18 +153,18 @@ async def show_teams(request: Exchange, work: Work, user: User, form: Form[NewTe
 
 @post("/organization/teams", shows=show_teams, at=TAKEN)
 async def create_team(request: Exchange, work: Work, user: User, form: Form[NewTeamForm]) -> Response:
-    change, sent = await begin_change(request, work, user), form.get()
+    change, sent = await begin_administrator_change(request, work, user), form.get()
     slug = sent.slug.strip() or None
-    made = await teams.add_team(work, change.organization, name=sent.name, slug=slug, zone=sent.timezone)
+    made = await add_team(work, change.organization, name=sent.name, slug=slug, zone=sent.timezone)
     await change.log(ChangeAction.TEAM_CREATED, made.name, made.id, after=_fields(made))
     return redirect(f"{HERE}/{made.id}?done=created")
 
 
 @get("/organization/teams/{team_id}")
 async def show_team(request: Exchange, work: Work, user: User, team_id: UUID, form: Form[Any] = Form()) -> Response:
-    own = get_own(request)
+    own = get_own_membership(request)
     team = await get_managed(request, work, user, team_id)
-    members = await teams.list_members(work, team)
+    members = await list_team_members(work, team)
     query = read_list_query(request, user, f"{HERE}/{team_id}")
     return organization_page(
         "team.html",
@@ -176,9 +186,9 @@ async def show_team(request: Exchange, work: Work, user: User, team_id: UUID, fo
 
 
 @post("/organization/teams/{team_id}", shows=show_team, at=TAKEN)
-async def change_team(request: Exchange, work: Work, user: User, team_id: UUID, form: Form[TeamForm]) -> Response:
+async def save_team(request: Exchange, work: Work, user: User, team_id: UUID, form: Form[TeamForm]) -> Response:
     change, sent = await begin_team_change(request, work, user, team_id), form.get()
-    changed = await teams.change_team(work, change.team, name=sent.name, slug=sent.slug, zone=sent.timezone)
+    changed = await change_team(work, change.team, name=sent.name, slug=sent.slug, zone=sent.timezone)
     before, after = _fields(change.team), _fields(changed)
     await change.log(ChangeAction.TEAM_CHANGED, changed.name, team_id, before=before, after=after)
     return redirect(f"{HERE}/{team_id}?done=saved")
@@ -186,7 +196,7 @@ async def change_team(request: Exchange, work: Work, user: User, team_id: UUID, 
 
 @get("/organization/teams/{team_id}/delete")
 async def ask_to_delete_team(request: Exchange, work: Work, user: User, team_id: UUID) -> Response:
-    own = get_own(request)
+    own = get_own_membership(request)
     _check_administers(request)
     team = await get_managed(request, work, user, team_id)
     upcoming, declined = await team_leavers.count_upcoming(work, team)
@@ -206,7 +216,7 @@ async def delete_team(request: Exchange, work: Work, user: User, team_id: UUID) 
 
 
 def _check_administers(request: Exchange) -> None:
-    if not is_administrator(get_own(request).role):
+    if not is_administrator(get_own_membership(request).role):
         raise TeamNotFound
 
 

@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from openslot.domains.availability import operations as availability
 from openslot.domains.availability.models import ByBooking, Drafted, EventTypeRef, SlotContext
+from openslot.domains.availability.operations import list_month_of_slots
 from openslot.domains.bookings.schemas import ConsentText
 from openslot.domains.bookings.series.models import OnConflict, Recurrence
 from openslot.domains.event_types.locations import find_location
@@ -139,7 +139,7 @@ async def pick_month(
     What is full can be waited for if `wait_at` says where.
     """
     month = options.month or (options.on and options.on.replace(day=1))
-    read = await availability.list_month(work, which, zone=options.zone or zone, month=month, without=without)
+    read = await list_month_of_slots(work, which, zone=options.zone or zone, month=month, without=without)
     if apart_from is not None:
         others = [start for start in read.slots.starts if start != floor_second(apart_from)]
         read = replace(read, slots=replace(read.slots, starts=others))

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.domains.accounts.models import DEFAULT_COLOR, PLAIN_PAGE, PageBrand
-from openslot.domains.accounts.profiles import operations as profiles
+from openslot.domains.accounts.profiles.operations import find_branded_host, photo_path
 from openslot.domains.bookings.links import manage_token
 from openslot.doors.http.security import FRAMED_POLICY
 from openslot.doors.web.shared.booking_calendar import format_now
@@ -95,10 +95,10 @@ class Look(Struct, frozen=True, kw_only=True):
 
 async def find_look(work: Work, host_id: UUID, *, color: str) -> Look:
     """Find how a host's pages look; without a color of their brand they have this one."""
-    host = await profiles.find_host(work, host_id, color=color)
+    host = await find_branded_host(work, host_id, color=color)
     if host is None:
         return Look(color=color)
-    return Look(color=host.brand.color, brand=host.page, photo=profiles.photo_path(host.photo))
+    return Look(color=host.brand.color, brand=host.page, photo=photo_path(host.photo))
 
 
 def manage_path(work: Work, booking_id: UUID, options: Options, *, done: str) -> str:

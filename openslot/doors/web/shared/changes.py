@@ -10,7 +10,7 @@ from openslot.doors.web.shared import words
 from openslot.doors.web.shared.downloads import write_csv
 from openslot.doors.web.shared.hosting import LABELS
 from openslot.doors.web.shared.list_queries import ListQuery
-from openslot.doors.web.shared.organization import ROLES
+from openslot.doors.web.shared.organization import ROLE_WORDS
 from openslot.platform.core.times import get_zone
 from openslot.platform.i18n import Text
 from openslot.platform.i18n.languages import Locale
@@ -116,7 +116,7 @@ FIELDS: dict[str, Text] = {
     "tried": Text("Retried"),
 }
 NAMED: dict[tuple[str, str], Text] = {
-    **{("role", role): name for role, name in ROLES.items()},
+    **{("role", role): name for role, name in ROLE_WORDS.items()},
     **{("plan", plan): name for plan, name in words.PLANS.items()},
 }
 EMPTY = "\u2013"

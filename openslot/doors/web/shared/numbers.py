@@ -5,10 +5,15 @@ from uuid import UUID
 
 from msgspec import Meta, Struct
 
-from openslot.domains.messaging.connections import operations as connecting
 from openslot.domains.messaging.connections.accounts import can_be_notified, notice_urls
 from openslot.domains.messaging.connections.models import ConnectionChannel, MessagingConnection
-from openslot.domains.messaging.connections.operations import CheckedNumber, NumberOwner, NumberWanted
+from openslot.domains.messaging.connections.operations import (
+    CheckedNumber,
+    NumberOwner,
+    NumberWanted,
+    check_number,
+    get_number_connection,
+)
 from openslot.domains.messaging.models import ProviderName
 from openslot.platform.core.countries import CountryNames, list_allowed, write_countries
 from openslot.platform.core.text import LINE
@@ -86,7 +91,7 @@ class TemplateForm(Struct, frozen=True, kw_only=True):
 
 async def check_token(work: Work, owner: NumberOwner, connection_id: UUID, token: str) -> CheckedNumber:
     """Ask the provider whether a connected number can be used with another token; begins no transaction."""
-    known = await connecting.get_connection(work, owner, connection_id)
+    known = await get_number_connection(work, owner, connection_id)
     wanted = NumberWanted(
         provider=known.provider,
         channel=known.channel,
@@ -94,7 +99,7 @@ async def check_token(work: Work, owner: NumberOwner, connection_id: UUID, token
         account=known.account,
         token=token.strip(),
     )
-    return await connecting.check_number(work, owner, wanted)
+    return await check_number(work, owner, wanted)
 
 
 def describe(work: Work, numbers: list[MessagingConnection]) -> dict[str, Any]:

@@ -22,8 +22,8 @@ COOKIE = "openslot_organization"
 FIELD = "organization"
 LASTS = timedelta(days=365)
 NOTHING: Fields = {}
-ROLES = {Role.OWNER: Text("Owner"), Role.ADMIN: Text("Administrator"), Role.MEMBER: Text("Member")}
-STATES = {
+ROLE_WORDS = {Role.OWNER: Text("Owner"), Role.ADMIN: Text("Administrator"), Role.MEMBER: Text("Member")}
+STATE_WORDS = {
     MemberState.ACTIVE: (Text("Active"), "good"),
     MemberState.INVITED: (Text("Invited"), "wait"),
     MemberState.EXPIRED: (Text("Invitation expired"), "bad"),
@@ -32,7 +32,7 @@ STATES = {
 }
 
 
-def get_own(request: Exchange) -> OwnMembership:
+def get_own_membership(request: Exchange) -> OwnMembership:
     """Return the user's place in the current organization; who has none finds nothing."""
     own = find_own(request)
     if own is None:
@@ -40,9 +40,9 @@ def get_own(request: Exchange) -> OwnMembership:
     return own
 
 
-def get_administered(request: Exchange) -> OwnMembership:
+def get_administered_membership(request: Exchange) -> OwnMembership:
     """Return the same for owners and administrators only."""
-    own = get_own(request)
+    own = get_own_membership(request)
     if not is_administrator(own.role):
         raise NotFound
     return own
@@ -66,7 +66,7 @@ def find_own(request: Exchange) -> OwnMembership | None:
     )
 
 
-def choice_cookie(work: Work, own: OwnMembership) -> Cookie:
+def organization_cookie(work: Work, own: OwnMembership) -> Cookie:
     return write_cookie(work, COOKIE, str(own.organization_id), lasts=LASTS)
 
 
@@ -81,7 +81,7 @@ def organization_page(template: str, request: Exchange, own: OwnMembership, *, h
     )
 
 
-def author_of(request: Request, user: User) -> ChangeAuthor:
+def change_author(request: Request, user: User) -> ChangeAuthor:
     return ChangeAuthor(name=user.name, email=user.email, address=request.address)
 
 
@@ -113,8 +113,8 @@ class AdministratorChange(OrganizationChange, frozen=True, kw_only=True):
     administration: Administration
 
 
-async def begin_change(request: Exchange, work: Work, user: User) -> AdministratorChange:
+async def begin_administrator_change(request: Exchange, work: Work, user: User) -> AdministratorChange:
     """Lock the current organization for a decision of its administrator."""
-    administration = await begin_administration(work, get_administered(request).organization_id, user.id)
-    author, organization = author_of(request, user), administration.organization
+    administration = await begin_administration(work, get_administered_membership(request).organization_id, user.id)
+    author, organization = change_author(request, user), administration.organization
     return AdministratorChange(work=work, author=author, organization=organization, administration=administration)

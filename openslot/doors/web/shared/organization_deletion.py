@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from openslot.domains.access.two_factor import operations as two_factor
+from openslot.domains.access.two_factor.operations import get_two_factor_state
 from openslot.domains.accounts.models import (
     Organization,
     User,
@@ -33,7 +33,7 @@ async def confirm_deletion(
     # Whoever copies the name from the heading has copied the joiners too.
     if defuse(sent.name.strip()) != defuse(organization.name):
         raise Invalid(details={"name": Text("must be the name of the organization")})
-    state = await two_factor.get_state(work, user)
+    state = await get_two_factor_state(work, user)
     if needs_link(state):
         raise Invalid(details={"form": NO_PASSWORD})
     await confirm_owner(work, user, state, password=sent.password, code=sent.code, proof="")

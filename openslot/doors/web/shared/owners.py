@@ -1,8 +1,8 @@
 """The owner of what is deleted confirms it."""
 
-from openslot.domains.access import operations as access
 from openslot.domains.access.models import TwoFactorState
-from openslot.domains.access.two_factor import operations as two_factor
+from openslot.domains.access.operations import confirm_password
+from openslot.domains.access.two_factor.operations import confirm_second_factor
 from openslot.domains.accounts.models import User
 from openslot.domains.people import deletions
 from openslot.platform.core.errors import Invalid
@@ -25,5 +25,5 @@ async def confirm_owner(work: Work, user: User, state: TwoFactorState, *, passwo
     if needs_link(state) and not deletions.is_proof(work.runtime, user, proof, now=work.now):
         raise Invalid(details={"form": NO_PROOF})
     if state.has_password:
-        await access.confirm_password(work, user, password)
-    await two_factor.confirm_code(work, user, code)
+        await confirm_password(work, user, password)
+    await confirm_second_factor(work, user, code)

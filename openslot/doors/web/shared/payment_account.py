@@ -5,9 +5,14 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from openslot.domains.accounts.models import Organization
-from openslot.domains.payments.connections import operations as connecting
 from openslot.domains.payments.connections.accounts import can_be_notified, notice_url
-from openslot.domains.payments.connections.operations import AccountOwner, AccountReplacement, CheckedAccount
+from openslot.domains.payments.connections.operations import (
+    AccountOwner,
+    AccountReplacement,
+    CheckedAccount,
+    check_payment_account,
+    name_payment_account,
+)
 from openslot.domains.payments.errors import PaymentConnectionChanged
 from openslot.domains.payments.models import ConnectionWanted, KeyRight, Mode, PaymentConnection
 from openslot.domains.payments.replacing import read_answer, write_question
@@ -50,9 +55,9 @@ async def check(work: Work, owner: AccountOwner, sent: PaymentKeyForm) -> tuple[
     if not sent.asked:
         if not sent.key:
             raise Invalid(details={"key": NO_KEY})
-        return await connecting.check_account(work, owner, sent.wanted), False
+        return await check_payment_account(work, owner, sent.wanted), False
     asked = read_answer(work, owner, sent.asked)
-    account = await connecting.check_account(work, owner, asked.wanted)
+    account = await check_payment_account(work, owner, asked.wanted)
     if account.replacement is None:
         raise PaymentConnectionChanged
     return account, account.replacement == asked.replacement
@@ -65,7 +70,7 @@ def ask(
     assert account.known is not None  # noqa: S101 - it is replaced
     known, found = account.known, account.found
     return {
-        "old": (connecting.name_account(known), known.account_id, *MODES[known.mode]),
+        "old": (name_payment_account(known), known.account_id, *MODES[known.mode]),
         "new": (account.name, found.account_id, *MODES[found.mode]),
         "mode": None if found.mode is known.mode else found.mode,
         "replacement": replacement,
@@ -84,7 +89,7 @@ def describe(work: Work, connection: PaymentConnection | None) -> dict[str, Any]
         return shown
     name, tone = MODES[connection.mode]
     return shown | {
-        "account": connecting.name_account(connection),
+        "account": name_payment_account(connection),
         "mode": name,
         "tone": tone,
         "notice_url": notice_url(settings, connection.id),

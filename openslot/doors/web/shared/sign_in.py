@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from openslot.domains.access.limits import operations as limits
+from openslot.domains.access.limits.operations import take_from_bucket
 from openslot.domains.oidc.operations import ATTEMPT_LASTS
 from openslot.doors.web.shared import cookies
 from openslot.doors.web.shared.pages import page
@@ -42,6 +42,6 @@ def attempt_cookie(work: Work, kept: str) -> Cookie:
 
 async def check_rate(work: Work, request: Request) -> None:
     """Refuse an address that begins or finishes more sign-ins than people do."""
-    verdict = await limits.take(work.db, f"oidc:{request.address}", MAX_A_MINUTE)
+    verdict = await take_from_bucket(work.db, f"oidc:{request.address}", MAX_A_MINUTE)
     if not verdict.taken:
         raise RateLimited(TOO_MANY, retry_after=verdict.retry_after)

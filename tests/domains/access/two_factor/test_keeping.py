@@ -28,7 +28,7 @@ async def test_each_recovery_code_is_accepted_once_and_the_user_is_told(
     await second_step(runtime, await first_step(runtime, host), second)
 
     assert await events(runtime) == ["turned_on", "recovery_code_used", "recovery_code_used"]
-    assert (await two_factor.get_state(runtime.work(PUBLIC), host)).codes_left == 8
+    assert (await two_factor.get_two_factor_state(runtime.work(PUBLIC), host)).codes_left == 8
 
 
 async def test_a_recovery_code_of_somebody_else_is_wrong(runtime: Runtime, host: User, phone: App) -> None:
@@ -58,15 +58,15 @@ async def test_it_is_turned_off_with_the_password_and_a_code(runtime: Runtime, h
     work = in_session(runtime, host)
     for password, code, refusal in (("wrong", phone.code(runtime), InvalidPassword), (PASSWORD, "000000", InvalidCode)):
         with pytest.raises(refusal):
-            await two_factor.turn_off(work, host, password=password, code=code)
+            await two_factor.turn_off_two_factor(work, host, password=password, code=code)
     pending = await first_step(runtime, host)
-    await two_factor.turn_off(work, host, password=PASSWORD, code=phone.code(runtime))
+    await two_factor.turn_off_two_factor(work, host, password=PASSWORD, code=phone.code(runtime))
 
     assert isinstance(await sign_in(runtime, host), SignedIn)
     assert not await has_pending(runtime.work(PUBLIC), pending)
     assert await count(runtime, "recovery_codes") == 0
     with pytest.raises(TwoFactorNotEnabled):
-        await two_factor.turn_off(work, host, password=PASSWORD, code=phone.code(runtime))
+        await two_factor.turn_off_two_factor(work, host, password=PASSWORD, code=phone.code(runtime))
     assert await events(runtime) == ["turned_on", "turned_off"]
 
 
@@ -74,9 +74,9 @@ async def test_guessing_inside_a_session_is_limited(runtime: Runtime, host: User
     work = in_session(runtime, host)
     for _ in range(5):
         with pytest.raises(InvalidCode):
-            await two_factor.turn_off(work, host, password=PASSWORD, code="000000")
+            await two_factor.turn_off_two_factor(work, host, password=PASSWORD, code="000000")
     with pytest.raises(RateLimited):
-        await two_factor.turn_off(work, host, password=PASSWORD, code=phone.code(runtime))
+        await two_factor.turn_off_two_factor(work, host, password=PASSWORD, code=phone.code(runtime))
 
 
 async def test_the_operator_turns_it_off_for_someone_who_lost_everything(
@@ -84,7 +84,7 @@ async def test_the_operator_turns_it_off_for_someone_who_lost_everything(
 ) -> None:
     for was_on in (True, False):
         async with runtime.transaction(OPERATOR) as work:
-            assert await two_factor.reset(work, host) is was_on
+            assert await two_factor.drop_two_factor(work, host) is was_on
 
     assert isinstance(await sign_in(runtime, host), SignedIn)
     assert await events(runtime) == ["turned_on", "turned_off"]
@@ -99,32 +99,32 @@ async def test_neither_a_right_password_nor_another_session_forgives_wrong_codes
         work = in_session(runtime, host)
         await two_factor.check_current_password(work, host, PASSWORD)
         try:
-            await two_factor.turn_off(work, host, password=PASSWORD, code="000000")
+            await two_factor.turn_off_two_factor(work, host, password=PASSWORD, code="000000")
         except RateLimited:
             refused += 1
         except InvalidCode:
             continue
 
     assert refused >= 6
-    for verb in (two_factor.turn_off, two_factor.renew_recovery_codes):
+    for verb in (two_factor.turn_off_two_factor, two_factor.renew_recovery_codes):
         with pytest.raises(RateLimited):
             await verb(in_session(runtime, host), host, password=PASSWORD, code=phone.code(runtime))
     with pytest.raises(RateLimited):
-        await two_factor.confirm_code(in_session(runtime, host), host, phone.code(runtime))
+        await two_factor.confirm_second_factor(in_session(runtime, host), host, phone.code(runtime))
 
 
 async def test_a_code_is_confirmed_once_and_only_where_the_second_factor_is_on(
     runtime: Runtime, host: User, user: User, phone: App
 ) -> None:
     work, code = in_session(runtime, host), phone.code(runtime)
-    await two_factor.confirm_code(work, host, code)
+    await two_factor.confirm_second_factor(work, host, code)
 
     with pytest.raises(InvalidCode):
-        await two_factor.confirm_code(work, host, code)
+        await two_factor.confirm_second_factor(work, host, code)
     with pytest.raises(Invalid) as none:
-        await two_factor.confirm_code(work, host, " ")
+        await two_factor.confirm_second_factor(work, host, " ")
     assert none.value.faults == {"code": "Enter a code"}
-    await two_factor.confirm_code(in_session(runtime, user), user, "")
+    await two_factor.confirm_second_factor(in_session(runtime, user), user, "")
 
 
 async def test_a_change_of_the_password_keeps_it_on_and_the_session_open(
@@ -143,7 +143,7 @@ async def test_a_change_of_the_password_keeps_it_on_and_the_session_open(
 
     assert changed.session != signed_in.session
     assert await count(runtime, "sessions") == 1
-    assert (await two_factor.get_state(runtime.work(PUBLIC), host)).on_since is not None
+    assert (await two_factor.get_two_factor_state(runtime.work(PUBLIC), host)).on_since is not None
 
 
 async def test_a_secret_that_no_key_opens_leaves_the_recovery_codes(runtime: Runtime, host: User, phone: App) -> None:

@@ -55,9 +55,9 @@ async def test_each_code_is_accepted_once_and_never_an_older_one(
 
 async def test_the_code_that_turned_it_on_does_not_sign_in(runtime: Runtime, host: User) -> None:
     work = in_session(runtime, host)
-    await two_factor.begin_setup(work, host, password=PASSWORD)
-    phone = App(await two_factor.get_setup(work, host), ())
-    await two_factor.confirm_setup(work, host, code=phone.code(runtime))
+    await two_factor.begin_two_factor_setup(work, host, password=PASSWORD)
+    phone = App(await two_factor.get_two_factor_secret(work, host), ())
+    await two_factor.confirm_two_factor_setup(work, host, code=phone.code(runtime))
 
     with pytest.raises(InvalidCode):
         await second_step(runtime, await first_step(runtime, host), phone.code(runtime))
@@ -129,7 +129,7 @@ async def test_a_pending_sign_in_ends_after_ten_minutes(
 async def test_a_new_password_ends_every_pending_sign_in(runtime: Runtime, host: User, phone: App) -> None:
     token = await first_step(runtime, host)
     async with runtime.transaction(OPERATOR) as work:
-        await access.set_password(work, host, CHEAP.hash(NEW))
+        await access.give_password(work, host, CHEAP.hash(NEW))
 
     assert not await has_pending(runtime.work(PUBLIC), token)
     with pytest.raises(SignInExpired):
@@ -141,7 +141,7 @@ async def test_a_password_that_changes_while_the_code_is_checked_ends_it_too(
 ) -> None:
     token = await first_step(runtime, host)
     async with runtime.transaction(OPERATOR) as work:
-        await access.set_password(work, host, CHEAP.hash(NEW))
+        await access.give_password(work, host, CHEAP.hash(NEW))
         late = asyncio.create_task(_outcome(second_step(runtime, token, phone.code(runtime))))
         while not await runtime.pool.fetchval("select count(*) from pg_stat_activity where wait_event_type = 'Lock'"):
             await asyncio.sleep(0.01)

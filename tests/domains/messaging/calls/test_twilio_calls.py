@@ -7,7 +7,7 @@ from random import Random
 import httpx2
 import pytest
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Role, User
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.plans import Plan
@@ -211,8 +211,8 @@ async def test_an_organizations_call_goes_to_who_writes_with_the_caller(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         harbor = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await add_member(work, harbor, user, role=Role.OWNER)
-        await add_member(work, harbor, stranger, role=Role.MEMBER)
+        await add_organization_member(work, harbor, user, role=Role.OWNER)
+        await add_organization_member(work, harbor, stranger, role=Role.MEMBER)
     number = await insert_number(runtime, organization_id=harbor.id, channel=ConnectionChannel.VOICE)
     texts = await insert_number(runtime, organization_id=harbor.id)
 

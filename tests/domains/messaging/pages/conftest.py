@@ -6,7 +6,7 @@ from ipaddress import ip_network
 import pytest
 from msgspec.structs import replace
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Organization, Role, User
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.plans import Plan
@@ -57,5 +57,5 @@ async def harbor(runtime: Runtime, user: User) -> Organization:
     """An organization that the host looks after."""
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await add_member(work, organization, user, role=Role.ADMIN)
+        await add_organization_member(work, organization, user, role=Role.ADMIN)
     return organization

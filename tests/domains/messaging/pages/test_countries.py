@@ -7,7 +7,7 @@ import pytest
 
 from openslot.domains.accounts.models import Organization, User
 from openslot.domains.allowances.models import Allowance, CauseKind, Cost, CostCause
-from openslot.domains.allowances.operations import list_refusals, note_refused
+from openslot.domains.allowances.operations import list_refusals, note_refused_cost
 from openslot.domains.allowances.rules import DAY
 from openslot.domains.messaging.connections.models import ConnectionChannel, MessagingConnection
 from openslot.platform.core.actor import SYSTEM
@@ -130,7 +130,7 @@ async def test_a_host_sees_on_the_first_screen_what_was_not_sent(
 ) -> None:
     for kind, most in ((CauseKind.COUNTRY, 0), (CauseKind.LIMIT, 100)):
         cause = CostCause(kind=kind, name=str(user.id))
-        note_refused(runtime, Cost.MESSAGE, cause, Allowance(most, DAY), host_id=user.id)
+        note_refused_cost(runtime, Cost.MESSAGE, cause, Allowance(most, DAY), host_id=user.id)
     while len(await list_refusals(runtime.work(SYSTEM), user.id)) < 2:
         await asyncio.sleep(0.01)
     shown = read_page(await member.get("/")).text

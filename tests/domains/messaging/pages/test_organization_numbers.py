@@ -4,7 +4,7 @@ import json
 
 import httpx2
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Organization, Role, User
 from openslot.domains.messaging.connections.models import ConnectionChannel
 from openslot.platform.core.actor import OPERATOR
@@ -64,7 +64,7 @@ async def test_the_default_host_is_a_member(
         assert read_page(refused).faults == {"host": "Must be an active member of the organization"}
     assert await runtime.pool.fetchval(chosen) is None
     async with runtime.transaction(OPERATOR) as work:
-        await add_member(work, harbor, stranger, role=Role.MEMBER)
+        await add_organization_member(work, harbor, stranger, role=Role.MEMBER)
 
     saved = await member.post(f"{page}/host", data={"host": f" {stranger.email} ", **ours})
 

@@ -39,7 +39,7 @@ async def find_type(runtime: Runtime, user: User) -> EventType:
 async def follow_up(runtime: Runtime, user: User, text: str = "Thanks, {invitee_name}! {host_name}") -> None:
     """Write to invitees two hours after all meetings of a host."""
     async with runtime.transaction(OPERATOR) as work:
-        await reminders.save_entry(work, user, None, None, replace(THANKS, text=text))
+        await reminders.save_reminder_entry(work, user, None, None, replace(THANKS, text=text))
 
 
 async def until(runtime: Runtime, clock: MovingClock, **after: float) -> None:

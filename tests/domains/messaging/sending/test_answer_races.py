@@ -10,7 +10,7 @@ from openslot.domains.accounts.models import User
 from openslot.domains.bookings.errors import BookingAlreadyCancelled
 from openslot.domains.bookings.links import manage_token
 from openslot.domains.bookings.models import Booking, BookingRef
-from openslot.domains.bookings.operations import get_for_change
+from openslot.domains.bookings.operations import get_booking_for_change
 from openslot.domains.messaging.connections import operations as connecting
 from openslot.domains.messaging.connections.models import MessagingConnection
 from openslot.platform.core.actor import OPERATOR, EffectAttempt
@@ -106,7 +106,7 @@ async def test_c_waits_for_a_writer_who_has_the_booking_and_then_sees_what_becam
 ) -> None:
     await tell(runtime, number, "C")
     async with runtime.transaction(OPERATOR) as work:
-        await get_for_change(work, BookingRef(booking.id, None))
+        await get_booking_for_change(work, BookingRef(booking.id, None))
         acting = asyncio.ensure_future(other(runtime, client, booking))
         await asyncio.sleep(0.2)
         answering = asyncio.create_task(answer_all(runtime))
@@ -136,7 +136,7 @@ async def test_the_switch_counts_as_it_is_when_the_message_is_worked_on(
 ) -> None:
     await tell(runtime, number, "C")
     async with runtime.transaction(OPERATOR) as work:
-        await connecting.allow_cancelling(work, user, number.id, can_cancel=False)
+        await connecting.allow_cancelling_by_message(work, user, number.id, can_cancel=False)
     await work_off(runtime, clock)
 
     assert (await status_of(runtime, booking))[0] == "CONFIRMED"

@@ -191,5 +191,5 @@ async def test_a_follow_up_that_cannot_be_sent_is_refused_by_its_field(
     wanted = replace(THANKS, **changes)
     with pytest.raises(Invalid) as refused:
         async with runtime.transaction(OPERATOR) as work:
-            await reminders.save_entry(work, user, None, None, wanted)
+            await reminders.save_reminder_entry(work, user, None, None, wanted)
     assert list(refused.value.details or {}) == [field]

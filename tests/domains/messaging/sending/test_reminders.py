@@ -81,7 +81,7 @@ async def test_nobody_who_has_not_agreed_gets_a_message(
     await work_off(runtime, clock)
     if consent == "withdrawn":
         async with runtime.transaction(PUBLIC) as work:
-            await bookings.withdraw_consent(work, BookingRef(booking.id, None))
+            await bookings.withdraw_message_consent(work, BookingRef(booking.id, None))
     if consent == "another number":
         await runtime.pool.execute("update message_consents set phone = '+4915100000000'")
     # A phone that is known from elsewhere is no consent.
@@ -166,7 +166,7 @@ async def test_a_message_that_is_switched_off_or_overtaken_is_not_sent(
 
     await choose(runtime, user, "email", minutes=(120, 60, 30))
     async with runtime.transaction(OPERATOR) as work:
-        await reminders.delete_entry(work, user, None, THANKS.name)
+        await reminders.delete_reminder_entry(work, user, None, THANKS.name)
     for minutes in (-30, 180):
         await until(runtime, clock, minutes=minutes)
 
@@ -240,7 +240,7 @@ async def change_booking(runtime: Runtime, booking: Booking, change: str) -> Non
         await move(runtime, booking, WEDNESDAY + timedelta(hours=3))
     if change == "withdraw":
         async with runtime.transaction(PUBLIC) as work:
-            await bookings.withdraw_consent(work, BookingRef(booking.id, None))
+            await bookings.withdraw_message_consent(work, BookingRef(booking.id, None))
 
 
 async def test_a_lost_answer_to_a_reminder_is_looked_up_and_it_is_never_sent_twice(

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Role, User
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.plans import Plan
@@ -291,13 +291,13 @@ async def test_a_host_who_is_disabled_while_a_worker_has_the_message_sends_nothi
     message_id = await reply(runtime, user, await hear(runtime, user))
     work = runtime.work(OPERATOR)
     thread_id = await runtime.pool.fetchval("select conversation_id from messages where id = $1", message_id)
-    chosen = await outbox.find_next(work, thread_id)
+    chosen = await outbox.find_next_message(work, thread_id)
     assert chosen is not None
     assert chosen.has_host
     async with runtime.transaction(OPERATOR) as inside:
         await people.disable_user(inside, user)
 
-    assert not await outbox.take(work, chosen)
+    assert not await outbox.take_message(work, chosen)
 
 
 async def test_somebody_who_has_left_the_organization_sends_nothing_from_its_number(
@@ -305,8 +305,8 @@ async def test_somebody_who_has_left_the_organization_sends_nothing_from_its_num
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         harbor = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await add_member(work, harbor, user, role=Role.OWNER)
-        left = await add_member(work, harbor, stranger)
+        await add_organization_member(work, harbor, user, role=Role.OWNER)
+        left = await add_organization_member(work, harbor, stranger)
     await insert_number(runtime, organization_id=harbor.id, number="+14155550100")
     stays, leaves = [await reply(runtime, each, await hear(runtime, each)) for each in (user, stranger)]
     await runtime.pool.execute("update memberships set active = false where id = $1", left.id)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 from msgspec.structs import replace
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.plans import Plan
@@ -152,7 +152,7 @@ async def test_a_number_of_several_hosts_has_a_limit_of_its_own(
     async with runtime.transaction(OPERATOR) as work:
         harbor = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
         for each in (user, stranger):
-            await add_member(work, harbor, each)
+            await add_organization_member(work, harbor, each)
     await insert_number(runtime, organization_id=harbor.id, number=HOME)
     await runtime.pool.execute("update event_types set seats = 500 where slug = '30min'")
     await choose(runtime, stranger, "sms")

@@ -16,7 +16,7 @@ from openslot.domains.accounts.errors import (
     UsernameAlreadyExists,
 )
 from openslot.domains.accounts.members import operations as members
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Role, User, UserSettings, UserWanted
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.plans import Plan
@@ -38,7 +38,7 @@ from tests.support.receiver import Receiver
 
 
 async def subjects(runtime: Runtime, recipient: str) -> list[str]:
-    found = await mail.list_mail(runtime.work(OPERATOR), recipient=recipient, booking_id=None, limit=20)
+    found = await mail.list_kept_mails(runtime.work(OPERATOR), recipient=recipient, booking_id=None, limit=20)
     return [each.subject for each in reversed(found)]
 
 
@@ -147,14 +147,14 @@ async def test_the_address_is_free_afterwards_and_the_usernames_180_days_later(
     runtime: Runtime, user: User, clock: MovingClock, delete: Delete
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.change_settings(work, user, UserSettings(username="mara-l"))
+        await accounts.change_user_settings(work, user, UserSettings(username="mara-l"))
     clock.pass_time(days=1)
     await delete()
     await settle(runtime, clock)
 
     async def welcome(email: str, username: str | None) -> User:
         async with runtime.transaction(OPERATOR) as work:
-            return await people.welcome(work, UserWanted(email=email, name="Mara", username=username))
+            return await people.welcome_user(work, UserWanted(email=email, name="Mara", username=username))
 
     for username in ("mara", "mara-l", "MARA-L"):
         with pytest.raises(UsernameAlreadyExists):
@@ -179,10 +179,10 @@ async def test_an_account_that_is_being_deleted_is_never_opened_again(
     await delete()
     async with runtime.transaction(OPERATOR) as work:
         with pytest.raises(AccountDeletionPending):
-            await accounts.enable_user(work, user)
+            await accounts.set_user_enabled(work, user)
         organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
         with pytest.raises(AccountDeletionPending):
-            await add_member(work, organization, user)
+            await add_organization_member(work, organization, user)
     assert await runtime.pool.fetchval("select disabled_at is not null from users where id = $1", user.id)
 
 
@@ -195,7 +195,7 @@ async def test_a_member_whom_an_organization_manages_is_refused(
     booking = await book()
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await add_member(work, organization, user, role=role)
+        await add_organization_member(work, organization, user, role=role)
 
     with pytest.raises(refusal, match="Harbor"):
         await delete()

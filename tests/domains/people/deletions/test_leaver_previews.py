@@ -35,7 +35,7 @@ NAMES = {
 async def book_own(runtime: Runtime, host: User, hour: int, *, asks: bool) -> Booking:
     """Book the first event type of a host, or ask for it."""
     async with runtime.transaction(OPERATOR) as work:
-        found = await event_types.get_by_slug(work, host, "30min")
+        found = await event_types.get_event_type_by_slug(work, host, "30min")
         changed = await event_types.change_event_type(work, replace(found, requires_confirmation=asks))
     return await book_team(runtime, changed, TUESDAY.replace(hour=hour))
 

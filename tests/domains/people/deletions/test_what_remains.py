@@ -56,7 +56,7 @@ async def test_nothing_personal_remains(
     await furnish(runtime, user)
     await book(host=stranger, name="Somebody Else", email="else@where.example")
     async with runtime.transaction(OPERATOR) as work:
-        await exports.request_export(work, user)
+        await exports.request_data_export(work, user)
     # The export is made as well, so that its pieces are there.
     await runtime.pool.execute("delete from effects where reaction = 'calendars.read'")
     await work_off(runtime, clock)
@@ -174,7 +174,7 @@ async def test_only_reasons_that_name_somebody_as_whole_words_are_erased(
     await runtime.pool.execute("update booking_requests set reason = $1", reason)
 
     async with runtime.transaction(OPERATOR) as work:
-        await bookings.erase_some(work, leaver, 10)
+        await bookings.erase_some_bookings(work, leaver, 10)
 
     for statement in ("select cancel_reason from bookings", "select reason from booking_requests"):
         assert await runtime.pool.fetchval(statement) == (reason if is_kept else None)

@@ -73,7 +73,7 @@ async def test_arguments_are_shown_while_it_waits_and_erased_once_it_is_decided(
     runtime: Runtime, support: ToolCall, orchestrator: ToolCall
 ) -> None:
     approval_id = await ask(runtime, support)
-    (shown,) = await approvals.list_pending(runtime.work(SYSTEM), [approval_id])
+    (shown,) = await approvals.list_pending_approvals(runtime.work(SYSTEM), [approval_id])
     assert (shown.id, shown.tool, shown.arguments) == (approval_id, "mark", ARGUMENTS)
     assert (shown.requester, iso(shown.expires_at)) == ("support", "2026-03-16T12:15:00Z")
 
@@ -82,7 +82,7 @@ async def test_arguments_are_shown_while_it_waits_and_erased_once_it_is_decided(
     row = await row_of(runtime, approval_id)
     assert row["arguments"] is None
     assert b"userId" not in msgspec.json.encode(str(row))
-    assert await approvals.list_pending(runtime.work(SYSTEM), [approval_id]) == []
+    assert await approvals.list_pending_approvals(runtime.work(SYSTEM), [approval_id]) == []
 
 
 async def test_a_call_that_waits_is_answered_with_its_id_again(runtime: Runtime, support: ToolCall) -> None:
@@ -167,7 +167,7 @@ async def test_an_approval_lasts_15_minutes(
     assert await refused(send(runtime, orchestrator, approval_id=approval_id, decision="approve")) == "expired"
     assert await refused(send(runtime, orchestrator, approval_id=approval_id, decision="reject")) == "expired"
     assert await refused(send(runtime, support, approval_id=approval_id)) == "expired"
-    assert await approvals.list_pending(runtime.work(SYSTEM), [approval_id]) == []
+    assert await approvals.list_pending_approvals(runtime.work(SYSTEM), [approval_id]) == []
     assert await ask(runtime, support) != approval_id
     assert await marks(runtime) == []
 
@@ -265,11 +265,11 @@ async def _approve_and_lose_the_connection(
 ) -> None:
     with pytest.raises(DOWN):
         async with runtime.transaction(SYSTEM) as work:
-            verdict = await approvals.require(
+            verdict = await approvals.require_approval(
                 work, orchestrator, mark, arguments=arguments, approval_id=approval_id, decision="approve", showing=()
             )
             await work.db.execute("insert into marks values ('support', 'lost')")
-            await approvals.keep_result(work, verdict, {})
+            await approvals.keep_approved_result(work, verdict, {})
             pid = await work.db.fetchval("select pg_backend_pid()")
             await runtime.pool.execute("select pg_terminate_backend($1)", pid)
             await work.db.execute("select 1")

@@ -323,7 +323,7 @@ async def test_the_plan_distribution(run: Run, runtime: Runtime, clock: MovingCl
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name="Club", slug="club", plan=Plan.BUSINESS)
         for name in ("member", "left"):
-            await members.add_member(work, organization, users[name])
+            await members.add_organization_member(work, organization, users[name])
         set_plan = "update users set plan = $2, plan_until = $3, trial_plan = $4, trial_until = $5 where id = $1"
         hour = timedelta(hours=1)
         for name, plans in {

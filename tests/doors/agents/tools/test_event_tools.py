@@ -23,7 +23,7 @@ async def closed(runtime: Runtime, user: User, meeting: EventType) -> EventType:
     del meeting
     made = await offer(runtime, user, "closed")
     async with runtime.transaction(OPERATOR) as work:
-        return await event_types.set_active(work, made, active=False)
+        return await event_types.set_event_type_active(work, made, active=False)
 
 
 async def test_one_hosts_event_types_are_those_of_the_rest_api(
@@ -72,7 +72,7 @@ async def test_availability_is_that_of_the_rest_api(
     assert len(offered["data"]) > 30
     assert await run("check_availability", eventTypeId=str(meeting.id), **days) == offered
     async with runtime.transaction(OPERATOR) as work:
-        await event_types.make_private(work, meeting)
+        await event_types.make_event_type_private(work, meeting)
     assert await run("check_availability", eventTypeId=str(meeting.id), **days) == offered
     week = (await client.get("/api/v1/availability/meeting", params={"timezone": "UTC"}, headers=bearer)).json()
     assert await run("check_availability", eventTypeId=str(meeting.id), timezone="utc") == week
@@ -82,7 +82,7 @@ async def test_no_tool_gives_away_the_token_of_a_private_event_type(
     run: Run, runtime: Runtime, meeting: EventType
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        private = await event_types.make_private(work, meeting)
+        private = await event_types.make_event_type_private(work, meeting)
         token = await get_private_token(work, private)
 
     shown = [await run("list_event_types"), await run("get_event_type", eventTypeId=str(meeting.id))]

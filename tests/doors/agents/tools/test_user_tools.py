@@ -35,8 +35,8 @@ async def test_get_user_shows_what_the_rest_api_shows_and_what_administrators_kn
 async def test_list_users_filters_and_pages(run: Run, runtime: Runtime, user: User, admin: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
         for number in range(5):
-            await people.welcome(work, UserWanted(email=f"u{number}@example.org", name=f"Free {number}"))
-        await accounts.disable_user(work, user, reason=None)
+            await people.welcome_user(work, UserWanted(email=f"u{number}@example.org", name=f"Free {number}"))
+        await accounts.set_user_disabled(work, user, reason=None)
     newest = [
         str(row["id"]) for row in await runtime.pool.fetch("select id from users order by created_at desc, id desc")
     ]

@@ -126,7 +126,7 @@ async def _people(work: Work) -> dict[str, str]:
     their_offer = await work.db.fetchval(one_of.format("event_types", "owner_id", "slug"), jonas.id)
     li = Invitee(name="Li", email="li@okafor.example", zone="UTC")
     booked = await bookings.create_booking(work, BookingWanted(which=ById(their_offer), starts_at=TUESDAY, invitee=li))
-    held = await claims.hold(work, ById(their_offer), TUESDAY + timedelta(days=1), holder="192.0.2.1")
+    held = await claims.hold_slot(work, ById(their_offer), TUESDAY + timedelta(days=1), holder="192.0.2.1")
     full = await _fill_day(work, jonas, li)
     ids = {
         "booking": "host_id = $1 and status = 'CONFIRMED' and starts_at > $2 order by starts_at",
@@ -162,14 +162,14 @@ async def _people(work: Work) -> dict[str, str]:
 
 
 async def _create_link(work: Work, host: User) -> str:
-    offered = await event_types.get_by_slug(work, host, "intro-call")
-    return str((await links.create_link(work, host, offered.id, uses=2))[1].link.id)
+    offered = await event_types.get_event_type_by_slug(work, host, "intro-call")
+    return str((await links.create_booking_link(work, host, offered.id, uses=2))[1].link.id)
 
 
 async def _fill_day(work: Work, host: User, invitee: Invitee) -> UUID:
     """Offer a meeting a day, with a wait list, and book one."""
     schedule, *_ = await schedules.list_schedules(work, host)
-    draft = event_types.draft(work, schedule, name="One a day", slug="one-a-day", duration_minutes=30)
+    draft = event_types.draft_event_type(work, schedule, name="One a day", slug="one-a-day", duration_minutes=30)
     wanted = replace(draft, limits=Limits(per_day=1), wait_list_minutes=120)
     offered = await event_types.add_event_type(work, schedule, wanted)
     start = TUESDAY + timedelta(days=7)

@@ -21,7 +21,7 @@ async def admin_user(runtime: Runtime, password_hash: str) -> User:
     """An administrator of the platform."""
     wanted = UserWanted(email="ada@moreau.example", name="Ada Moreau", username="ada", zone=ZONE, is_admin=True)
     async with runtime.transaction(OPERATOR) as work:
-        return await people.welcome(work, wanted, password_hash=password_hash)
+        return await people.welcome_user(work, wanted, password_hash=password_hash)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import re
 
 import httpx2
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Role, User
 from openslot.domains.accounts.organizations import operations as organizations
 from openslot.domains.accounts.plans import Plan
@@ -96,7 +96,7 @@ async def test_only_administrators_of_the_platform_come_in(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         studio = await organizations.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await add_member(work, studio, stranger, role=Role.OWNER)
+        await add_organization_member(work, studio, stranger, role=Role.OWNER)
     people = [await open_session(runtime, who) for who in (admin_user, user, stranger)]
     found = []
     for method, path, *_ in LINES:

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Role, User
 from openslot.domains.accounts.organizations import operations as organizations
 from openslot.domains.accounts.plans import Plan
@@ -27,7 +27,7 @@ async def places(runtime: Runtime, clock: MovingClock, support: TestAgent, user:
     booking = await book()
     async with runtime.transaction(OPERATOR) as work:
         studio = await organizations.add_organization(work, name="Harbor", slug="harbor", plan=Plan.FREE)
-        await add_member(work, studio, user, role=Role.OWNER)
+        await add_organization_member(work, studio, user, role=Role.OWNER)
     await work_off(runtime, clock)
     letter = f"/admin/mailbox/{await runtime.pool.fetchval('select id from mail_messages limit 1')}"
     await support.call("list_flags")

@@ -4,7 +4,7 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Role, User
 from openslot.domains.accounts.organizations import operations as organizations
 from openslot.domains.accounts.plans import Plan
@@ -56,7 +56,7 @@ async def places(runtime: Runtime, clock: MovingClock, support: TestAgent, user:
     """Spoil every text, let mail be written with it, and list the pages that show it."""
     async with runtime.transaction(OPERATOR) as work:
         harbor = await organizations.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await add_member(work, harbor, user, role=Role.OWNER)
+        await add_organization_member(work, harbor, user, role=Role.OWNER)
     for statement in SPOIL:
         await runtime.pool.execute(statement.replace("$1", "$1::text"), HOSTILE)
     booking = await book(name=HOSTILE, notes=HOSTILE)

@@ -3,7 +3,7 @@
 import httpx2
 import pytest
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Organization, Role, User
 from openslot.domains.accounts.organizations import operations as organizations
 from openslot.domains.accounts.plans import Plan
@@ -18,7 +18,7 @@ async def studio(runtime: Runtime, user: User) -> Organization:
     async with runtime.transaction(OPERATOR) as work:
         found = await organizations.add_organization(work, name="<b>Harbor", slug="harbor", plan=Plan.BUSINESS)
         await organizations.add_organization(work, name="Quay", slug="quay", plan=Plan.FREE)
-        await add_member(work, found, user, role=Role.OWNER)
+        await add_organization_member(work, found, user, role=Role.OWNER)
     return found
 
 

@@ -16,6 +16,6 @@ async def fill(runtime: Runtime, user: User) -> tuple[Schedule, str]:
     on = TEN.replace(day=20).date()
     async with runtime.transaction(OPERATOR) as work:
         hours = (TimeRange(600, 700),)
-        await changes.add_overrides(work, user, schedule.id, first=on, last=on, hours=hours)
+        await changes.add_schedule_overrides(work, user, schedule.id, first=on, last=on, hours=hours)
         away = await schedules.add_out_of_office(work, user, OutOfOffice(TEN, TEN.replace(day=18), "Sailing"))
     return schedule, str(away)

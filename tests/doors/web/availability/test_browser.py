@@ -29,9 +29,9 @@ async def filled(runtime: Runtime, user: User, book: Book) -> tuple[Schedule, st
     schedule, away = await fill(runtime, user)
     async with runtime.transaction(OPERATOR) as work:
         version = version_of(schedule.holidays)
-        await changes.change_holidays(work, user, schedule.id, HolidayCalendar("DE", "BE"), version=version)
+        await changes.change_schedule_holidays(work, user, schedule.id, HolidayCalendar("DE", "BE"), version=version)
         week = (schedule.weekly_hours[0], *schedule.weekly_hours[1:5], (TimeRange(1320, 1740),), ())
-        await changes.change_hours(work, user, schedule.id, week, version=version_of(schedule.weekly_hours))
+        await changes.change_schedule_hours(work, user, schedule.id, week, version=version_of(schedule.weekly_hours))
     return schedule, away
 
 

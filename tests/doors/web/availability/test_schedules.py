@@ -97,9 +97,9 @@ async def test_a_copy_has_the_hours_dates_and_holidays_of_the_original(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         day = DateOverride(date(2026, 3, 20), (TimeRange(600, 700),))
-        await changes.add_overrides(work, user, schedule.id, first=day.on, last=day.on, hours=day.hours)
+        await changes.add_schedule_overrides(work, user, schedule.id, first=day.on, last=day.on, hours=day.hours)
         version = version_of(schedule.holidays)
-        await changes.change_holidays(work, user, schedule.id, HolidayCalendar("DE", "BE"), version=version)
+        await changes.change_schedule_holidays(work, user, schedule.id, HolidayCalendar("DE", "BE"), version=version)
     answer = await member.post(f"/availability/{schedule.id}/duplicate")
 
     original, made = await read_schedule(runtime, user), await read_schedule(runtime, user, 1)
@@ -229,7 +229,7 @@ async def test_a_holiday_can_be_a_working_day(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         version = version_of(schedule.holidays)
-        await changes.change_holidays(work, user, schedule.id, HolidayCalendar("DE"), version=version)
+        await changes.change_schedule_holidays(work, user, schedule.id, HolidayCalendar("DE"), version=version)
     link = f"/availability/{schedule.id}/days/new?day=2026-04-03"
     assert link in (await member.get(f"/availability/{schedule.id}")).text
     form = (await member.get(link)).text

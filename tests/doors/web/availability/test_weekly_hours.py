@@ -185,7 +185,7 @@ async def test_of_many_who_save_at_the_same_moment_one_wins(runtime: Runtime, us
         try:
             async with runtime.transaction(OPERATOR) as work:
                 hours = ((TimeRange(hour * 60, hour * 60 + 30),), *CLOSED[1:])
-                await changes.change_hours(work, user, schedule.id, hours, version=version)
+                await changes.change_schedule_hours(work, user, schedule.id, hours, version=version)
                 await asyncio.sleep(0.05)
         except ScheduleChanged:
             return "changed"

@@ -49,7 +49,7 @@ async def test_time_away_is_told_with_its_reason(ask: Ask, runtime: Runtime, use
 async def test_a_holiday_leads_to_the_holidays(ask: Ask, runtime: Runtime, user: User, schedule: Schedule) -> None:
     async with runtime.transaction(OPERATOR) as work:
         version = version_of(schedule.holidays)
-        await changes.change_holidays(work, user, schedule.id, HolidayCalendar("DE"), version=version)
+        await changes.change_schedule_holidays(work, user, schedule.id, HolidayCalendar("DE"), version=version)
     page = await ask(day="2026-04-03")
 
     assert "Public holiday on 3 April 2026: Good Friday" in page
@@ -91,7 +91,7 @@ async def test_a_limit_and_a_full_session_are_told(ask: Ask, runtime: Runtime, u
 async def test_a_busy_calendar_leads_to_the_calendars(ask: Ask, runtime: Runtime, user: User) -> None:
     source = new_id()
     async with runtime.transaction(OPERATOR) as work:
-        await busy.keep_source(work, source, host_id=user.id, name="Private")
+        await busy.keep_busy_source(work, source, host_id=user.id, name="Private")
     await runtime.pool.execute("update busy_sources set closes_at = $1", TEN - timedelta(days=1))
     page = await ask()
 

@@ -60,7 +60,7 @@ async def host(runtime: Runtime, password_hash: str) -> User:
             plan=Plan.PRO,
             zone="Europe/Berlin",
         )
-        return await people.welcome(work, wanted, password_hash=password_hash)
+        return await people.welcome_user(work, wanted, password_hash=password_hash)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from openslot.domains.accounts.models import User
 from openslot.domains.accounts.operations import get_user_by_email
 from openslot.domains.event_types.links import operations as links
 from openslot.domains.event_types.models import EventType, Location, LocationAsks, LocationKind
-from openslot.domains.event_types.operations import get_by_slug
+from openslot.domains.event_types.operations import get_event_type_by_slug
 from openslot.domains.reminders.operations import set_reminders
 from openslot.domains.wait_list.operations import entry_token
 from openslot.doors.web.shared.views import VIEWS
@@ -91,9 +91,9 @@ async def make_closed_link(runtime: Runtime) -> str | None:
     """Revoke a link of the page, and return its token."""
     async with runtime.transaction(OPERATOR) as work:
         host = await get_user_by_email(work, "mara@lindqvist.example")
-        found = await get_by_slug(work, host, PAGE.rpartition("/")[2])
-        _, made = await links.create_link(work, host, found.id)
-        await links.revoke_link(work, host, made.link.id)
+        found = await get_event_type_by_slug(work, host, PAGE.rpartition("/")[2])
+        _, made = await links.create_booking_link(work, host, found.id)
+        await links.revoke_booking_link(work, host, made.link.id)
     return made.token
 
 

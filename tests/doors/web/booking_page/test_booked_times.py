@@ -33,7 +33,7 @@ async def test_the_hosts_color_is_that_of_the_brand(
     client: httpx2.AsyncClient, runtime: Runtime, host: User, intro: EventType
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await profiles.set_brand(work, host, ChosenBrand(color="#15803d"))
+        await profiles.choose_brand(work, host, ChosenBrand(color="#15803d"))
 
     for path in ("/mara", PAGE):
         assert "/static/accent/15803d.css" in (await client.get(path)).text

@@ -158,7 +158,7 @@ async def test_a_private_page_needs_its_token_in_every_step(
     client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        private = await event_types.make_private(work, intro)
+        private = await event_types.make_event_type_private(work, intro)
         token = await get_private_token(work, private)
     page = await client.get(PAGE, params={"token": token})
 

@@ -24,7 +24,7 @@ INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
 async def private(runtime: Runtime, group: EventType) -> EventType:
     """A meeting for those alone who have its link."""
     async with runtime.transaction(OPERATOR) as work:
-        return await event_types.make_private(work, group)
+        return await event_types.make_event_type_private(work, group)
 
 
 @pytest.fixture

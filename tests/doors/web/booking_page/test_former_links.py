@@ -8,7 +8,7 @@ import pytest
 from openslot.app import create_app
 from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.models import User, UserSettings
-from openslot.domains.accounts.profiles.operations import set_leads
+from openslot.domains.accounts.profiles.operations import set_username_leads
 from openslot.domains.event_types.models import EventType
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.config import Settings
@@ -24,7 +24,7 @@ NEW = PAGE.replace("/mara", "/mara-l", 1)
 async def renamed(runtime: Runtime, host: User, intro: EventType) -> User:
     """The host, under a new name."""
     async with runtime.transaction(OPERATOR) as work:
-        return await accounts.change_settings(work, host, UserSettings(username="mara-l"))
+        return await accounts.change_user_settings(work, host, UserSettings(username="mara-l"))
 
 
 REDIRECTS = [
@@ -90,7 +90,7 @@ async def test_a_link_that_its_owner_has_switched_off_is_not_found(
     client: httpx2.AsyncClient, runtime: Runtime, renamed: User
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await set_leads(work, renamed, "mara", leads=False)
+        await set_username_leads(work, renamed, "mara", leads=False)
 
     assert [(await client.get(path)).status_code for path in PATHS] == [404] * len(PATHS)
     assert (await client.get(NEW)).status_code == 200
@@ -100,7 +100,7 @@ async def test_a_name_that_was_taken_back_shows_its_own_page_again(
     client: httpx2.AsyncClient, runtime: Runtime, renamed: User
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.change_settings(work, renamed, UserSettings(username="mara"))
+        await accounts.change_user_settings(work, renamed, UserSettings(username="mara"))
 
     assert [(await client.get(path)).status_code for path in PATHS] == [200] * len(PATHS)
     assert (await client.get(NEW)).headers["location"] == PAGE

@@ -172,7 +172,7 @@ async def test_a_closed_event_type_can_still_be_moved_within(
 ) -> None:
     manage = await book(client)
     async with runtime.transaction(OPERATOR) as work:
-        await event_types.set_active(work, intro, active=False)
+        await event_types.set_event_type_active(work, intro, active=False)
 
     assert (await client.get(PAGE)).status_code == 404
     assert NEXT_DAY in starts_in((await client.get(f"{manage}/reschedule")).text)

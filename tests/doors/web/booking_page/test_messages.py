@@ -64,12 +64,12 @@ async def test_the_page_asks_only_if_the_host_has_a_number_and_the_event_type_se
     assert not await asks(client)
     async with runtime.transaction(OPERATOR) as work:
         thanks = ReminderEntry(moment=ReminderMoment.AFTER, minutes=120, channel=ReminderChannel.SMS)
-        await reminders.save_entry(work, host, intro, None, thanks)
+        await reminders.save_reminder_entry(work, host, intro, None, thanks)
     assert await asks(client)
     # An event type with reminders of its own.
     await choose(runtime, host, "sms")
     async with runtime.transaction(OPERATOR) as work:
-        await reminders.delete_entry(work, host, intro, thanks.name)
+        await reminders.delete_reminder_entry(work, host, intro, thanks.name)
         await reminders.set_reminders(work, host, intro, (60,), channels=["email"])
     assert not await asks(client)
     async with runtime.transaction(OPERATOR) as work:

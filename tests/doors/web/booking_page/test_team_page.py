@@ -49,7 +49,7 @@ async def test_a_private_event_type_is_left_off_and_needs_its_token(
     client: httpx2.AsyncClient, runtime: Runtime, founded: FoundedTeam, offered: EventType
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        token = await get_private_token(work, await event_types.make_private(work, offered))
+        token = await get_private_token(work, await event_types.make_event_type_private(work, offered))
 
     assert PAGE not in (await client.get("/team/sales")).text
     assert (await client.get(PAGE)).status_code == 404

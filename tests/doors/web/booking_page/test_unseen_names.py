@@ -47,7 +47,7 @@ async def test_hosts_and_organizations_and_event_types_can_be_seen(
     runtime: Runtime, host: User, intro: EventType
 ) -> None:
     for change in (
-        lambda work: accounts.change_settings(work, host, UserSettings(name=UNSEEN)),
+        lambda work: accounts.change_user_settings(work, host, UserSettings(name=UNSEEN)),
         lambda work: organizations.add_organization(work, name=UNSEEN, slug="unseen"),
     ):
         with pytest.raises(Invalid) as refused:
@@ -69,7 +69,7 @@ async def test_a_title_is_not_turned_by_the_name_in_it(
     client: httpx2.AsyncClient, runtime: Runtime, host: User, intro: EventType
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.change_settings(work, host, UserSettings(name=f"{TURNED} <b>&"))
+        await accounts.change_user_settings(work, host, UserSettings(name=f"{TURNED} <b>&"))
 
     for path in ("/mara", PAGE):
         page = (await client.get(path)).text

@@ -34,7 +34,7 @@ async def test_whoever_opens_too_many_pages_is_told_when_to_come_back(
 
 
 async def test_a_program_is_told_in_the_format_that_it_reads(client: httpx2.AsyncClient, runtime: Runtime) -> None:
-    await limits.take_many(runtime.pool, [f"{READS.name}:127.0.0.1"] * READS.max_, READS.max_)
+    await limits.take_from_buckets(runtime.pool, [f"{READS.name}:127.0.0.1"] * READS.max_, READS.max_)
 
     for path in ("/mara.json", f"{PAGE}.json"):
         answer = await client.get(path)

@@ -85,7 +85,7 @@ async def test_page_of_a_link_for_a_number_of_bookings_offers_no_wait_list(
 ) -> None:
     await book_day(runtime, day, START)
     async with runtime.transaction(OPERATOR) as work:
-        _, made = await links.create_link(work, host, day.id)
+        _, made = await links.create_booking_link(work, host, day.id)
     carried = f"token={made.token}&{BERLIN}"
     page = (await client.get(f"/mara/full?date={TUESDAY}&{carried}")).text
     assert 'aria-label="Tuesday 17 March, no times"' in page
@@ -206,7 +206,7 @@ async def test_mails_of_every_kind_in_every_language(
     await runtime.pool.execute("update wait_list_entries set locale = $1", language.tag)
     await work_off(runtime, clock)
     async with runtime.transaction(PUBLIC) as work:
-        await wait_list.confirm(work, entry)
+        await wait_list.confirm_entry(work, entry)
     clock.pass_time(minutes=10)
     await ask_to_wait(runtime, day, "li@wei.example")
     await work_off(runtime, clock)

@@ -15,7 +15,7 @@ from tests.support.browsers import open_page
 
 async def open_pages(runtime: Runtime, count: int, address: str = "127.0.0.1") -> None:
     """Open so many pages, as far as the log knows."""
-    await limits.take_many(runtime.pool, [f"{VIEWS.name}:{address}"] * count, VIEWS.max_)
+    await limits.take_from_buckets(runtime.pool, [f"{VIEWS.name}:{address}"] * count, VIEWS.max_)
 
 
 async def visit(browser: Browser, client: httpx2.AsyncClient, path: str = PAGE, **options: Any) -> Page:

@@ -42,12 +42,12 @@ async def busy(
     await book(ELEVEN, name="Ivo Horvat", email="ivo@horvat.example")
     await lose(runtime, good, booking.id)
     async with runtime.transaction(OPERATOR) as work:
-        await exports.request_export(work, user)
+        await exports.request_data_export(work, user)
     await work_off(runtime, clock)
     clock.now += timedelta(minutes=6)
     await work_off(runtime, clock)
     async with runtime.transaction(OPERATOR) as work:
-        await exports.request_export(work, user)
+        await exports.request_data_export(work, user)
     await runtime.pool.execute(
         """update calendar_connections set failing_since = $1, failures = 1,
             last_error = 'calendars.sign_in_refused' where id = $2""",

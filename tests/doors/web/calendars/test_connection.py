@@ -198,7 +198,7 @@ async def test_disconnecting_asks_first_and_says_what_stays(
     answer = await member.post(path)
 
     assert answer.headers["location"] == f"{LIST}?done=disconnected"
-    assert await calendars.list_connections(runtime.work(OPERATOR), None) == []
+    assert await calendars.list_calendar_connections(runtime.work(OPERATOR), None) == []
 
 
 async def test_another_hosts_connection_is_the_same_404_as_none(

@@ -90,7 +90,7 @@ async def test_a_host_lets_google_invite(
     *,
     scripts: bool,
 ) -> None:
-    made = await calendars.connect(runtime.work(OPERATOR), user, await allow(runtime, user, google))
+    made = await calendars.connect_calendar(runtime.work(OPERATOR), user, await allow(runtime, user, google))
     await work_off(runtime, clock)
     page, faults = await open_as(browser, client, runtime, user, java_script_enabled=scripts)
     await page.goto(f"/settings/calendars/{made.id}")

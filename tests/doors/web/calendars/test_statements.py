@@ -37,7 +37,7 @@ async def test_no_page_needs_more_statements_where_there_is_more(
     await copy_booking(runtime, str(booking.id), 300)
     async with runtime.transaction(OPERATOR) as work:
         await booking_events.renew_feed(work, user)
-        await exports.request_export(work, user)
+        await exports.request_data_export(work, user)
     await runtime.pool.execute(
         """insert into calendar_connections (id, owner_id, kind, server, label, secret, next_sync_at, created_at)
         select gen_random_uuid(), $1, 'caldav', '', 'x', '', now(), now() from generate_series(1, 20)""",

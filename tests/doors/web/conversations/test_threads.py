@@ -7,7 +7,7 @@ import pytest
 
 from openslot.domains.accounts.models import User
 from openslot.domains.conversations.models import MessageDirection, MessageStatus
-from openslot.domains.conversations.operations import get_version
+from openslot.domains.conversations.operations import get_thread_version
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.work import Runtime
 from openslot.platform.flags.switches.operations import stop_messaging
@@ -70,7 +70,7 @@ async def test_nobody_else_reads_a_thread(
     client: httpx2.AsyncClient, runtime: Runtime, user: User, stranger: User, say: Say
 ) -> None:
     thread = (await say()).conversation_id
-    etag = f'"{await get_version(runtime.work(OPERATOR), user, thread)}"'
+    etag = f'"{await get_thread_version(runtime.work(OPERATOR), user, thread)}"'
     client.headers.update(await open_session(runtime, stranger))
 
     for path in (f"/conversations/{thread}", f"/conversations/{thread}/messages"):

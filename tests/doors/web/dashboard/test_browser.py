@@ -111,7 +111,7 @@ async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     declined = await ask(runtime, user, "declined", TWELVE + timedelta(days=2))
     async with runtime.transaction(OPERATOR) as work:
         ref = BookingRef(UUID(declined.rpartition("/")[2]), user.id)
-        await requests.decline(work, ref, reason="I travel that day")
+        await requests.decline_booking_request(work, ref, reason="I travel that day")
     team = await open_team(runtime, 4, groups=[(1, [0, 1]), (1, [2, 3])], owner=user)
     of_team = f"/bookings/{(await book_team(runtime, team.event_type, TEN)).id}"
     page, faults = await open_as(browser, client, runtime, user, **CHECKED)

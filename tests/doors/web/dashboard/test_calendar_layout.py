@@ -12,10 +12,10 @@ from openslot.doors.web.dashboard.calendar_layout import (
     DaySpan,
     assign_lanes,
     begin_week,
-    clip,
+    clip_span,
     count_minutes,
     find_now,
-    join_named,
+    join_named_spans,
     pick_hours,
     span_on,
     spans_by_day,
@@ -143,13 +143,13 @@ def test_only_hours_in_which_something_happens_are_shown(places: list[tuple[int,
 
 
 def test_what_is_outside_of_the_hours_is_cut_off() -> None:
-    assert clip(DaySpan(0, 1440), range(8, 19)) == DaySpan(480, 1140)
-    assert clip(DaySpan(0, 480), range(8, 19)) is None
+    assert clip_span(DaySpan(0, 1440), range(8, 19)) == DaySpan(480, 1140)
+    assert clip_span(DaySpan(0, 480), range(8, 19)) is None
 
 
 def test_busy_times_that_overlap_are_one_with_both_names() -> None:
     spans = [(30, 40, "Work"), (0, 10, "Work"), (5, 20, "Family"), (18, 30, "Work")]
-    assert join_named(spans) == [(0, 30, "Work, Family"), (30, 40, "Work")]
+    assert join_named_spans(spans) == [(0, 30, "Work, Family"), (30, 40, "Work")]
 
 
 @pytest.mark.parametrize(

@@ -255,7 +255,7 @@ async def test_without_an_event_type_nothing_can_be_shared(
     async with runtime.transaction(OPERATOR) as work:
         offered, _ = await event_types.list_event_types(work, user)
         for each in offered:
-            await event_types.set_active(work, each, active=False)
+            await event_types.set_event_type_active(work, each, active=False)
 
     assert "You have no public event type that can be booked" in read_page(await member.get("/")).text
 
@@ -376,7 +376,7 @@ async def test_unusually_many_held_times_are_shown_with_their_days(
 
     async def hold(event_type: EventType, starts_at: datetime) -> None:
         async with runtime.transaction(PUBLIC) as work:
-            await claims.hold(work, ById(event_type.id), starts_at, holder=str(new_id()))
+            await claims.hold_slot(work, ById(event_type.id), starts_at, holder=str(new_id()))
 
     for hours in (24, 25):
         await hold(single, TEN + timedelta(hours=hours))

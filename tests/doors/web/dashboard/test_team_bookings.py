@@ -39,7 +39,7 @@ async def booking(runtime: Runtime, user: User, hosts: list[User]) -> Booking:
     async with runtime.transaction(OPERATOR) as work:
         organization = await get_organization(work, "acme-demo")
         for each in (user, *hosts):
-            await members.add_member(work, organization, each)
+            await members.add_organization_member(work, organization, each)
     return await book_with(runtime, event_type, hosts[:2], AT)
 
 
@@ -186,7 +186,7 @@ async def test_a_host_who_has_handed_it_over_does_not_see_it_any_more(
 async def leave(runtime: Runtime, user: User) -> None:
     """End somebody's membership, as if a provider had removed them with many others: their bookings wait."""
     async with runtime.transaction(OPERATOR) as work:
-        await members.remove_member(work, await get_organization(work, "acme-demo"), user)
+        await members.end_membership(work, await get_organization(work, "acme-demo"), user)
 
 
 async def be_removed(runtime: Runtime, user: User) -> None:

@@ -9,7 +9,7 @@ from playwright.async_api import Browser, expect
 
 from openslot.domains.access import operations as access
 from openslot.domains.accounts import operations as accounts
-from openslot.domains.accounts.members.operations import add_member, remove_member
+from openslot.domains.accounts.members.operations import add_organization_member, end_membership
 from openslot.domains.accounts.models import Role, User
 from openslot.domains.accounts.plans import Plan
 from openslot.platform.core.actor import OPERATOR
@@ -96,7 +96,7 @@ async def test_a_host_who_has_left_is_not_asked_and_answers_nothing(
     ana, jim = team.hosts
     path = f"/bookings/requests/{asked}"
     async with runtime.transaction(OPERATOR) as work:
-        await remove_member(work, team.organization, jim)
+        await end_membership(work, team.organization, jim)
     async with as_(ana) as ana_asks, as_(jim) as jim_asks:
         listed = [read_page(await asks.get("/bookings/requests")).text for asks in (ana_asks, jim_asks)]
         answers = [
@@ -199,7 +199,7 @@ async def test_an_administrator_who_does_not_manage_the_team_sees_no_requests_in
 ) -> None:
     admin = await open_account(runtime, "Admin")
     async with runtime.transaction(OPERATOR) as work:
-        await add_member(work, team.organization, admin, role=Role.ADMIN)
+        await add_organization_member(work, team.organization, admin, role=Role.ADMIN)
     await ask(client, team, TEN)
     async with as_(admin) as asks:
         shown = await asks.get(f"/organization/teams/{team.id}/event-types/{team.event_type.id}/ledger")

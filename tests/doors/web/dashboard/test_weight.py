@@ -65,7 +65,7 @@ async def test_a_page_is_at_most_40_kb_on_the_wire_and_69_unpacked(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name="Harbor Studio", slug="harbor", plan=Plan.BUSINESS)
-        await members.add_member(work, organization, user, role=Role.OWNER)
+        await members.add_organization_member(work, organization, user, role=Role.OWNER)
     await offer(runtime, user, "intro-call")
     booking = await book()
     for number in range(8):

@@ -74,14 +74,14 @@ async def make_links(runtime: Runtime, rich: EventType) -> UUID:
         owner = await get_user(work, rich.owner_id)
         until = work.now + timedelta(days=9)
         made = [
-            await links.create_link(work, owner, rich.id, uses=uses, ends_at=until, note=note)
+            await links.create_booking_link(work, owner, rich.id, uses=uses, ends_at=until, note=note)
             for uses, note in (
                 (1, None),
                 (3, "For the team of Jonas Okafor, after the fair in Lagos"),
                 (2, "Last year"),
             )
         ]
-        await links.revoke_link(work, owner, made[2][1].link.id)
+        await links.revoke_booking_link(work, owner, made[2][1].link.id)
     start, invitee = MONDAY.replace(hour=14), Invitee(name="Li Wei", email="li@wei.example", zone="UTC")
     answers: Answers = {"topic": "Sizes"}
     for _, each in made[:2]:
@@ -163,7 +163,7 @@ async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[
     await expect(page.locator("#embed #code-inline")).to_contain_text("<openslot-booking>")
     yield "embed dialog"
     buckets = [f"{PREVIEWS.name}:{rich.owner_id}"] * PREVIEWS.max_
-    await limits.take_many(runtime.pool, buckets, PREVIEWS.max_)
+    await limits.take_from_buckets(runtime.pool, buckets, PREVIEWS.max_)
     await page.goto(f"{path}/preview")
     yield "too many previews"
 

@@ -21,7 +21,7 @@ URL = re.compile(r'id="link-\d+" dir="ltr">([^<]+)<')
 
 
 async def only_link(runtime: Runtime, user: User, event_type: EventType) -> HostLink:
-    _, (found,), _ = await links.list_links(runtime.work(OPERATOR), user, event_type.id, limit=10)
+    _, (found,), _ = await links.list_booking_links(runtime.work(OPERATOR), user, event_type.id, limit=10)
     return found
 
 
@@ -111,7 +111,7 @@ async def test_many_links_have_pages(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         for number in range(21):
-            await links.create_link(work, user, intro.id, note=f"Note {number:02}")
+            await links.create_booking_link(work, user, intro.id, note=f"Note {number:02}")
     first, second = [(await member.get(f"{path_of(intro)}?page={page}")).text for page in (1, 2)]
     assert re.findall(r"<bdi>(Note \d\d)</bdi>", first)[:2] == ["Note 20", "Note 19"]
     assert re.findall(r"<bdi>(Note \d\d)</bdi>", second) == ["Note 00"]

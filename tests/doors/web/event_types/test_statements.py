@@ -47,7 +47,7 @@ async def test_no_page_needs_more_statements_where_there_is_more(
         await offer(runtime, user, f"offer-{number}", is_private=number % 2 == 0, active=number % 3 > 0)
     hidden = await offer(runtime, user, "hidden", is_private=True)
     async with runtime.transaction(OPERATOR) as work:
-        made = [await links.create_link(work, user, hidden.id) for _ in range(30)]
+        made = [await links.create_booking_link(work, user, hidden.id) for _ in range(30)]
     session = await open_session(runtime, user)
     pool = CountingPool(runtime.pool)
     runtime.pool = pool

@@ -47,7 +47,9 @@ async def test_a_private_page_opens_with_its_link(
     client: httpx2.AsyncClient, runtime: Runtime, team: HostedTeam, path: str
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await event_types.make_private(work, await event_types.get_for_change(work, team.owner, team.event_type.id))
+        await event_types.make_event_type_private(
+            work, await event_types.get_event_type_for_change(work, team.owner, team.event_type.id)
+        )
     async with connect(str(client.base_url), headers=await open_session(runtime, team.owner)) as owner:
         shown = await owner.get(f"/event-types/{team.event_type.id}")
 
@@ -60,9 +62,9 @@ async def test_a_link_for_some_bookings_opens(
     client: httpx2.AsyncClient, runtime: Runtime, team: HostedTeam, path: str
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        _, made = await links.create_link(work, team.owner, team.event_type.id, uses=1)
-        event_type, listed, _ = await links.list_links(work, team.owner, team.event_type.id, limit=10)
-    (url,) = {links.find_url(runtime, team.owner, event_type, each) for each in [made, *listed]}
+        _, made = await links.create_booking_link(work, team.owner, team.event_type.id, uses=1)
+        event_type, listed, _ = await links.list_booking_links(work, team.owner, team.event_type.id, limit=10)
+    (url,) = {links.find_link_url(runtime, team.owner, event_type, each) for each in [made, *listed]}
 
     assert url == f"{runtime.settings.public_url}{path}?token={made.token}"
     assert (await client.get(f"{path}?token={made.token}")).status_code == 200
@@ -83,7 +85,9 @@ async def test_pages_speak_of_the_team_s_page_and_not_of_the_owner_s(
     async with connect(str(client.base_url), headers=await open_session(runtime, team.owner)) as owner:
         shown = [await owner.get(each) for each in (path, f"{path}/private", f"{path}/links")]
         async with runtime.transaction(OPERATOR) as work:
-            await event_types.make_private(work, await event_types.get_for_change(work, team.owner, team.event_type.id))
+            await event_types.make_event_type_private(
+                work, await event_types.get_event_type_for_change(work, team.owner, team.event_type.id)
+            )
         shown += [await owner.get(each) for each in (path, f"{path}/public", f"{path}?done=public")]
 
     for each in shown:

@@ -173,7 +173,7 @@ async def test_hours_with_breaks_are_kept_and_not_flattened(
     split = (TimeRange(480, 720), TimeRange(780, 1020))
     async with runtime.transaction(OPERATOR) as work:
         hours = (split, *schedule.weekly_hours[1:])
-        await changes.change_hours(work, user, schedule.id, hours, version=version_of(schedule.weekly_hours))
+        await changes.change_schedule_hours(work, user, schedule.id, hours, version=version_of(schedule.weekly_hours))
     page = (await member.get("/welcome/hours")).text
     assert "Keep these hours" in page
     assert 'name="d0.0.start"' not in page
@@ -198,10 +198,10 @@ async def test_a_calendar_is_tried_before_it_is_kept(
     sent = {"server": "other", "address": radicale.url, "username": USER}
     wrong = await member.post("/welcome/calendar", data={**sent, "password": "wrong"})
     assert (wrong.status_code, set(read_page(wrong).faults)) == (400, {"password"})
-    assert await calendars.list_connections(runtime.work(OPERATOR), user) == []
+    assert await calendars.list_calendar_connections(runtime.work(OPERATOR), user) == []
     right = await member.post("/welcome/calendar", data={**sent, "password": PASSWORD})
     assert right.headers["location"] == "/welcome/link"
-    assert len(await calendars.list_connections(runtime.work(OPERATOR), user)) == 1
+    assert len(await calendars.list_calendar_connections(runtime.work(OPERATOR), user)) == 1
     page = (await member.get("/welcome/calendar")).text
     assert "Connected" in page
     assert PASSWORD not in page
@@ -237,7 +237,7 @@ async def test_a_calendar_is_connected_by_its_url(member: httpx2.AsyncClient, ru
     async with publishing("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nEND:VCALENDAR\r\n") as feed:
         right = await member.post("/welcome/calendar/feed", data={"url": feed.url})
     assert right.headers["location"] == "/welcome/link"
-    assert len(await calendars.list_connections(runtime.work(OPERATOR), user)) == 1
+    assert len(await calendars.list_calendar_connections(runtime.work(OPERATOR), user)) == 1
     assert await next_step(runtime, user) == 4
 
 
@@ -246,7 +246,7 @@ async def test_without_an_event_type_the_last_steps_say_where_to_make_one(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         (first, *_), _ = await event_types.list_event_types(work, user)
-        await event_types.set_active(work, first, active=False)
+        await event_types.set_event_type_active(work, first, active=False)
     pages = [(await member.get(path)).text for path in ("/welcome/link", "/welcome/try")]
 
     assert "You have no event type yet." in pages[0]

@@ -83,13 +83,13 @@ async def add_user(runtime: Runtime, username: str, password_hash: str, **wanted
         **wanted,
     )
     async with runtime.transaction(OPERATOR) as work:
-        return await people.welcome(work, new, password_hash=password_hash)
+        return await people.welcome_user(work, new, password_hash=password_hash)
 
 
 async def join(runtime: Runtime, organization: Organization, user: User, role: Role = Role.MEMBER) -> UUID:
     """Add someone to an organization."""
     async with runtime.transaction(OPERATOR) as work:
-        return (await members.add_member(work, organization, user, role=role)).id
+        return (await members.add_organization_member(work, organization, user, role=role)).id
 
 
 @pytest.fixture

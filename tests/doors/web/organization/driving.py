@@ -13,7 +13,7 @@ from openslot.domains.accounts.models import Organization, Role, User
 from openslot.domains.accounts.organizations import operations as organizations
 from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.models import EventType
-from openslot.domains.messaging.connections.operations import list_connections
+from openslot.domains.messaging.connections.operations import list_number_connections
 from openslot.domains.payments.connections import operations as connecting
 from openslot.domains.people import departures, store
 from openslot.domains.people import operations as people
@@ -154,9 +154,9 @@ async def set_stage(
                 await store.insert_held(work.db, member, removed=False, now=work.now)
         _, token = await access.create_scim_token(work, organization, name="Okta at Harbor")
         claim = await organizations.add_domain(work, organization, domain, verified=False)
-        if await connecting.find_connection(work, organization) is None:
+        if await connecting.find_payment_connection(work, organization) is None:
             await insert_connection(runtime, "rk_test_0123456789", organization_id=organization.id)
-        numbers = await list_connections(work, organization)
+        numbers = await list_number_connections(work, organization)
         teammate = made["active"].member.user
     async with runtime.transaction(OPERATOR) as work:
         team, offer = await add_team(work, organization, [teammate], owner=harbor.owner)
@@ -184,9 +184,9 @@ async def add_team(
     unique = new_id().hex[-12:]
     team = await teams.add_team(work, organization, name=f"Team {unique}", zone="UTC")
     for host in hosts:
-        await teams.add_member(work, team, host.id)
+        await teams.add_team_member(work, team, host.id)
     schedule, *_ = await schedules.list_schedules(work, owner)
-    draft = event_types.draft(work, schedule, name="Demo", slug=f"demo-{unique}", duration_minutes=30)
+    draft = event_types.draft_event_type(work, schedule, name="Demo", slug=f"demo-{unique}", duration_minutes=30)
     group = GroupWanted(hosts=tuple(HostWanted(user_id=host.id) for host in hosts))
     rules = TeamRules(event_type_id=draft.id)
     return team, await hosting.add_team_event_type(work, team, owner, draft, groups=[group], rules=rules)

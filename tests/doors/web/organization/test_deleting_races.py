@@ -9,7 +9,7 @@ import pytest
 
 from openslot.domains.access import operations as access
 from openslot.domains.accounts.errors import OrganizationNotFound
-from openslot.domains.accounts.members.operations import add_member, get_member
+from openslot.domains.accounts.members.operations import add_organization_member, get_member
 from openslot.domains.accounts.models import Role
 from openslot.domains.people import organization_deletions, store
 from openslot.platform.core.actor import OPERATOR
@@ -168,7 +168,7 @@ async def test_a_member_who_is_renamed_meanwhile_keeps_the_name(runtime: Runtime
 async def test_an_operator_adds_nobody_to_what_is_deleted(runtime: Runtime, harbor: Harbor) -> None:
     async def add() -> None:
         async with runtime.transaction(OPERATOR) as other:
-            await add_member(other, harbor.organization, harbor.free)
+            await add_organization_member(other, harbor.organization, harbor.free)
 
     async with runtime.transaction(OPERATOR) as work:
         await organization_deletions.delete_as_operator(work, harbor.organization)

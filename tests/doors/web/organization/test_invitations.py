@@ -160,7 +160,7 @@ async def test_a_withdrawn_invitation_deletes_no_account_that_was_there_before(
     owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, clock: MovingClock
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await people.welcome(work, UserWanted(email="olli@elsewhere.example", name="Olli"))
+        await people.welcome_user(work, UserWanted(email="olli@elsewhere.example", name="Olli"))
     clock.now += timedelta(seconds=1)
     await invite(owner, "olli@elsewhere.example")
     member_id = await member_id_of(runtime, "olli@elsewhere.example")
@@ -240,7 +240,7 @@ async def test_another_organization_makes_no_room_for_more_mail_but_the_own_doma
     async with runtime.transaction(OPERATOR) as work:
         other = await add_organization(work, name="Other", slug="other", plan=Plan.BUSINESS)
         for email in ("stranger@x.example", "new@harbor.example"):
-            user = await people.welcome(work, UserWanted(email=email, name="New"))
+            user = await people.welcome_user(work, UserWanted(email=email, name="New"))
             for _ in range(5):
                 await invitations.invite_within_limits(work, other, user)
         await organization_deletions.delete_as_operator(work, other)
@@ -253,7 +253,9 @@ async def test_another_organization_makes_no_room_for_more_mail_but_the_own_doma
 async def test_of_many_invitations_at_once_no_more_than_five_reach_one_person(runtime: Runtime, harbor: Harbor) -> None:
     async with runtime.transaction(OPERATOR) as work:
         everyone = [
-            await people.welcome(work, UserWanted(email=f"stranger+{n}@x.example", name="S", username=f"stranger{n}"))
+            await people.welcome_user(
+                work, UserWanted(email=f"stranger+{n}@x.example", name="S", username=f"stranger{n}")
+            )
             for n in range(8)
         ]
         others = [await add_organization(work, name="Other", slug=f"other{n}", plan=Plan.BUSINESS) for n in range(8)]

@@ -209,8 +209,8 @@ async def test_managers_and_the_owner_of_the_event_type_change_its_hosts_and_nob
     async with runtime.transaction(OPERATOR) as work:
         found = await hosting.get_team_event_type(work, sales.team, sales.event_type.id)
         await hosting.take_over(work, sales.team, found, harbor.owner)
-        place = await teams.get_member(work, sales.team, harbor.member.id)
-        await teams.change_member(work, replace(place, is_manager=True))
+        place = await teams.get_team_member(work, sales.team, harbor.member.id)
+        await teams.change_team_member(work, replace(place, is_manager=True))
     as_manager = [await mara.get(sales.path), await mara.post(sales.path, data=everybody(sales))]
 
     assert [answer.status_code for answer in as_member] == [404, 404, 404]
@@ -288,12 +288,12 @@ async def test_an_invited_stranger_is_sorted_by_their_address_and_counts_for_no_
             await members.add_described_member(
                 work, harbor.organization, user, profile=None, said_active=True, pending=True
             )
-            await teams.add_member(work, sales.team, user.id)
+            await teams.add_team_member(work, sales.team, user.id)
         await work.db.execute("update users set name = 'Aaron', zone = 'Asia/Tokyo' where id = $1", harbor.nobody.id)
         await work.db.execute("update users set name = 'Abel', zone = 'Asia/Tokyo' where id = $1", harbor.free.id)
         for user, zone in ((harbor.owner, "UTC"), (harbor.admin, "America/Lima")):
             await work.db.execute("update users set zone = $2 where id = $1", user.id, zone)
-        listed = await teams.list_members(work, sales.team)
+        listed = await teams.list_team_members(work, sales.team)
         made = await teams.add_team(work, harbor.organization, name="Support")
 
     names = [each.name for each in listed]

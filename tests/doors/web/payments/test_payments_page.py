@@ -5,7 +5,7 @@ import asyncio
 import httpx2
 import pytest
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.plans import Plan
@@ -114,7 +114,7 @@ async def test_the_account_of_the_organization_brings_the_page_into_the_navigati
 ) -> None:
     async with runtime.transaction(SYSTEM) as work:
         organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await add_member(work, organization, user)
+        await add_organization_member(work, organization, user)
     await insert_connection(runtime, books.key, organization_id=organization.id)
     assert "/payments" in read_page(await member.get("/")).addresses
 

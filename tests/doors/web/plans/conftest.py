@@ -2,7 +2,7 @@
 
 import pytest
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Organization, Role, User
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.platform.core.actor import OPERATOR
@@ -19,5 +19,5 @@ __all__ = ["books", "clock", "fake_stripe", "member", "settings", "story", "stri
 async def organization(runtime: Runtime, user: User) -> Organization:
     async with runtime.transaction(OPERATOR) as work:
         made = await add_organization(work, name="Studio", slug="studio")
-        await add_member(work, made, user, role=Role.OWNER)
+        await add_organization_member(work, made, user, role=Role.OWNER)
         return made

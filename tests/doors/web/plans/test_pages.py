@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from openslot.app import create_app
 from openslot.domains.accounts import operations as accounts
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Organization, Role, User, UserWanted
 from openslot.domains.accounts.plans import Plan
 from openslot.domains.people import operations as people
@@ -70,7 +70,7 @@ async def test_an_administrators_plan_is_told_and_sells_nothing(
     member: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.change_plan(work, user, Plan.BUSINESS)
+        await accounts.set_user_plan(work, user, Plan.BUSINESS)
     shown = (await member.get(PAGES[0])).text
     assert "An administrator of this service has set this plan." in shown
     assert "Subscribe to" not in shown
@@ -114,8 +114,8 @@ async def test_only_administrators_see_an_organizations_plan(
     assert (await member.get("/organization/plan")).status_code == 200
     async with runtime.transaction(OPERATOR) as work:
         wanted = UserWanted(email="plain@x.example", name="Plain", username="plain")
-        plain = await people.welcome(work, wanted, password_hash=password_hash)
-        await add_member(work, organization, plain, role=Role.MEMBER)
+        plain = await people.welcome_user(work, wanted, password_hash=password_hash)
+        await add_organization_member(work, organization, plain, role=Role.MEMBER)
     member.headers.update(await open_session(runtime, plain))
     nothing = await member.get("/organization/nothing")
     for path in ("/organization/plan", "/organization/plan/billing", "/organization/plan/return"):
@@ -176,7 +176,7 @@ async def test_an_administrator_clears_a_plan_on_its_page(
 ) -> None:
     await story.pay()
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.change_plan(work, user, Plan.FREE)
+        await accounts.set_user_plan(work, user, Plan.FREE)
     assert (await member.post(f"/admin/users/{user.id}/clear-plan")).status_code == 404
     member.headers.update(await open_session(runtime, admin))
     assert "Let the plan follow the subscription" in (await member.get(f"/admin/users/{user.id}")).text

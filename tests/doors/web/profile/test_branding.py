@@ -11,7 +11,7 @@ from PIL import Image
 
 from openslot.domains.accounts.models import ImageKind, User
 from openslot.domains.accounts.pictures.operations import MAX_BYTES, RewrittenPicture
-from openslot.domains.accounts.profiles.operations import set_image
+from openslot.domains.accounts.profiles.operations import set_page_image
 from openslot.domains.bookings.links import manage_token
 from openslot.domains.people import operations as people
 from openslot.platform.core.actor import OPERATOR
@@ -155,12 +155,12 @@ async def test_pictures_of_closed_accounts_are_neither_served_nor_kept(
 ) -> None:
     picture = RewrittenPicture(draw("PNG"), 300, 200)
     async with runtime.transaction(OPERATOR) as work:
-        await set_image(work, stranger, ImageKind.LOGO, picture)
+        await set_page_image(work, stranger, ImageKind.LOGO, picture)
     name = await runtime.pool.fetchval("select hash from brand_images")
     assert (await client.get(f"/photos/{name}.png")).status_code == 200
     async with runtime.transaction(OPERATOR) as work:
         await people.disable_user(work, stranger, reason=None)
-        await set_image(work, stranger, ImageKind.COVER, picture)
+        await set_page_image(work, stranger, ImageKind.COVER, picture)
     assert (await client.get(f"/photos/{name}.png")).status_code == 404
     assert await runtime.pool.fetchval("select array_agg(kind) from brand_images") == ["logo"]
 

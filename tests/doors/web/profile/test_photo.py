@@ -12,7 +12,7 @@ from PIL import Image
 
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.pictures.operations import MAX_BYTES, Picture
-from openslot.domains.accounts.profiles.operations import set_photo
+from openslot.domains.accounts.profiles.operations import set_user_photo
 from openslot.domains.people import operations as people
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.work import Runtime
@@ -273,7 +273,7 @@ async def test_the_photo_of_a_closed_account_is_not_served(
     client: httpx2.AsyncClient, runtime: Runtime, stranger: User
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        name = await set_photo(work, stranger, Picture(draw()))
+        name = await set_user_photo(work, stranger, Picture(draw()))
     assert (await client.get(f"/photos/{name}.jpg")).status_code == 200
     async with runtime.transaction(OPERATOR) as work:
         await people.disable_user(work, stranger, reason=None)
@@ -286,7 +286,7 @@ async def test_a_photo_of_an_account_that_is_erased_meanwhile_is_not_kept(runtim
     await runtime.pool.execute("delete from users where id = $1", user.id)
 
     async with runtime.transaction(OPERATOR) as work:
-        await set_photo(work, user, Picture(draw("JPEG")))
+        await set_user_photo(work, user, Picture(draw("JPEG")))
 
     assert await runtime.pool.fetchval("select count(*) from photos") == 0
 
@@ -295,7 +295,7 @@ async def test_a_photo_of_an_account_that_is_closed_meanwhile_is_not_kept(runtim
     async with runtime.transaction(OPERATOR) as work:
         await people.disable_user(work, user, reason=None)
     async with runtime.transaction(OPERATOR) as work:
-        await set_photo(work, user, Picture(draw("JPEG")))
+        await set_user_photo(work, user, Picture(draw("JPEG")))
 
     assert await runtime.pool.fetchval("select count(*) from photos") == 0
 

@@ -105,7 +105,7 @@ async def test_only_a_former_link_of_ones_own_can_be_switched(
     member: httpx2.AsyncClient, runtime: Runtime, stranger: User
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.change_settings(work, stranger, UserSettings(username="omar-h"))
+        await accounts.change_user_settings(work, stranger, UserSettings(username="omar-h"))
     for username in ("omar", "omar-h", "mara", "", "a\x00b", "nobody"):
         sent = {"username": username, "redirect": "no"}
         assert (await member.post(f"{HERE}/link/former", data=sent)).status_code in {400, 404}, username

@@ -19,7 +19,7 @@ async def test_each_change_is_told_by_mail(runtime: Runtime, clock: MovingClock,
     await two_factor.renew_recovery_codes(work, host, password=PASSWORD, code=phone.code(runtime))
     await forget_steps(runtime)
     codes = await two_factor.renew_recovery_codes(work, host, password=PASSWORD, code=phone.code(runtime))
-    await two_factor.turn_off(work, host, password=PASSWORD, code=codes[0])
+    await two_factor.turn_off_two_factor(work, host, password=PASSWORD, code=codes[0])
     await work_off(runtime, clock)
     mails = await messages(runtime, host.email)
 
@@ -49,7 +49,7 @@ async def test_an_operators_reset_is_told_in_the_users_language(
     await turn_on(runtime, host)
     await work_off(runtime, clock)
     async with runtime.transaction(OPERATOR) as work:
-        await two_factor.reset(work, host)
+        await two_factor.drop_two_factor(work, host)
     await work_off(runtime, clock)
 
     assert words in part((await messages(runtime, host.email))[-1], "text/plain")

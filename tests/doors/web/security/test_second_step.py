@@ -162,8 +162,8 @@ async def test_an_invitation_with_a_first_password_asks_for_the_code_too(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name="Harbor", slug="harbor")
-        await members.add_member(work, organization, host)
-        link = invitations.invitation_url(work.runtime, await invitations.invite(work, organization, host))
+        await members.add_organization_member(work, organization, host)
+        link = invitations.invitation_url(work.runtime, await invitations.make_invitation(work, organization, host))
         await work.db.execute("update users set password_hash = null where id = $1", host.id)
     answer = await client.post("/invite/" + link.rpartition("/")[2], data={"password": "a fresh long password"})
 

@@ -60,7 +60,7 @@ async def user(runtime: Runtime, password_hash: str) -> User:
         email="mara@lindqvist.example", name="Mara Lindqvist", username="mara", plan=Plan.PRO, zone="Europe/Berlin"
     )
     async with runtime.transaction(OPERATOR) as work:
-        return await people.welcome(work, wanted, password_hash=password_hash)
+        return await people.welcome_user(work, wanted, password_hash=password_hash)
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ async def test_all_of_it_ends_at_once_and_the_page_says_that_nothing_is_left(
 
 async def test_nobody_ends_what_is_another_users(member: httpx2.AsyncClient, runtime: Runtime) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        other = await people.welcome(work, UserWanted(email="ana@silva.example", name="Ana", plan=Plan.PRO))
+        other = await people.welcome_user(work, UserWanted(email="ana@silva.example", name="Ana", plan=Plan.PRO))
     others = await give_access(runtime, other)
     ticked = {"assistant": others.assistants, "key": others.keys, "session": others.sessions}
     await member.post(PATH, data={name: [str(each) for each in ids] for name, ids in ticked.items()})

@@ -11,7 +11,7 @@ from openslot.domains.access.address_changes import LASTS
 from openslot.domains.access.jobs import tidy_access
 from openslot.domains.accounts import operations as accounts
 from openslot.domains.accounts.invitations import operations as invitations
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Role, User
 from openslot.domains.accounts.organizations import operations as organizations
 from openslot.platform.core.actor import OPERATOR
@@ -59,8 +59,8 @@ async def test_the_link_changes_the_address_and_ends_what_the_former_one_could_o
     async with runtime.transaction(OPERATOR) as work:
         key, _ = await access.create_api_key(work, user, name="Website")
         harbor = await organizations.add_organization(work, name="Harbor", slug="harbor")
-        await add_member(work, harbor, user)
-        await invitations.invite(work, harbor, user)
+        await add_organization_member(work, harbor, user)
+        await invitations.make_invitation(work, harbor, user)
     await member.post("/password/forgot", data={"email": user.email})
     reset = path_in((await read_mail(user.email))[-1], "/password/reset/")
 
@@ -205,7 +205,7 @@ async def test_a_link_ends_with_what_it_was_asked_for(
     else:
         async with runtime.transaction(OPERATOR) as work:
             if how == "password":
-                await access.set_password(work, user, password_hash.replace(password_hash[-1], "x"))
+                await access.give_password(work, user, password_hash.replace(password_hash[-1], "x"))
             else:
                 await accounts.change_email(work, user, "mara@fourth.example")
     before = await address_of(runtime, user)

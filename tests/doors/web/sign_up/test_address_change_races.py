@@ -57,7 +57,7 @@ async def test_a_password_that_is_changed_at_the_same_moment_ends_the_link(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, password_hash: str, link: str
 ) -> None:
     async with runtime.transaction(OPERATOR) as changing:
-        await accounts.set_password(changing, user, password_hash[:-4] + "AAAA")
+        await accounts.set_password_hash(changing, user, password_hash[:-4] + "AAAA")
         use = asyncio.create_task(member.post(link))
         await wait_for_locks(runtime, 1)
 

@@ -175,7 +175,7 @@ async def test_a_change_of_the_password_makes_the_link_invalid(
     client: httpx2.AsyncClient, runtime: Runtime, user: User, password_hash: str, link: str
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await access.set_password(work, user, password_hash.replace(password_hash[-1], "x"))
+        await access.give_password(work, user, password_hash.replace(password_hash[-1], "x"))
 
     assert (await client.post(link, data={"password": NEW})).status_code == 403
 

@@ -82,7 +82,7 @@ async def test_two_links_of_one_address_that_have_both_begun_do_not_wait_for_eac
         await holder.db.execute("lock table users in share mode")
         uses = [
             asyncio.create_task(
-                operations.verify(
+                operations.verify_sign_up(
                     runtime.work(PUBLIC), token, browser=browser, password="", address="192.0.2.1", user_agent=""
                 )
             )
@@ -126,7 +126,7 @@ async def test_a_reset_that_has_begun_before_the_password_was_changed_is_refused
     token = await send_reset_link(runtime, user)
     changed = password_hash[:-4] + "AAAA"
     async with runtime.transaction(OPERATOR) as work:
-        await accounts.set_password(work, user, changed)
+        await accounts.set_password_hash(work, user, changed)
         use = asyncio.create_task(resets.reset_password(runtime.work(PUBLIC), token, new=NEW))
         await wait_for_locks(runtime, 1)
     with pytest.raises(InvalidResetLink):
@@ -162,9 +162,9 @@ async def test_a_sign_up_after_an_invitation_of_the_same_address_leads_to_the_si
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name="Harbor", slug="harbor")
-        user = await people.welcome(work, UserWanted(email=EMAIL, name="Noor"))
-        await members.add_member(work, organization, user)
-        invitation_id = await invitations.invite(work, organization, user)
+        user = await people.welcome_user(work, UserWanted(email=EMAIL, name="Noor"))
+        await members.add_organization_member(work, organization, user)
+        invitation_id = await invitations.make_invitation(work, organization, user)
     answer = await client.post(link)
     invited = f"/invite/{invitations.invitation_token(runtime, invitation_id)}"
 
@@ -181,7 +181,7 @@ async def test_a_sign_up_against_an_account_made_at_the_same_moment(
 ) -> None:
     async def make() -> bool:
         async with runtime.transaction(OPERATOR) as work:
-            await people.welcome(work, UserWanted(email=EMAIL.upper(), name="Noor"))
+            await people.welcome_user(work, UserWanted(email=EMAIL.upper(), name="Noor"))
         return True
 
     opened, made = await asyncio.gather(client.post(link), make(), return_exceptions=True)
@@ -197,7 +197,9 @@ async def test_a_username_that_was_taken_meanwhile_is_numbered(
 ) -> None:
     async def take() -> None:
         async with runtime.transaction(OPERATOR) as work:
-            await people.welcome(work, UserWanted(email="other@haddad.example", name="Noor", username="noor-haddad"))
+            await people.welcome_user(
+                work, UserWanted(email="other@haddad.example", name="Noor", username="noor-haddad")
+            )
 
     opened, taken = await asyncio.gather(client.post(link), take(), return_exceptions=True)
     rows = await runtime.pool.fetch("select username from users")
@@ -213,7 +215,7 @@ async def test_a_username_taken_before_the_link_is_used_is_numbered(
     client: httpx2.AsyncClient, runtime: Runtime, link: str
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await people.welcome(work, UserWanted(email="other@haddad.example", name="Noor", username="noor-haddad"))
+        await people.welcome_user(work, UserWanted(email="other@haddad.example", name="Noor", username="noor-haddad"))
 
     assert (await client.post(link)).status_code == 303
     assert await runtime.pool.fetchval("select username from users where lower(email) = $1", EMAIL) == "noor-haddad-2"

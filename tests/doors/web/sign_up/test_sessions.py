@@ -82,7 +82,7 @@ async def test_nobody_sees_or_ends_a_session_of_another(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         wanted = UserWanted(email="omar@haddad.example", name="Omar Haddad")
-        stranger = await people.welcome(work, wanted, password_hash=password_hash)
+        stranger = await people.welcome_user(work, wanted, password_hash=password_hash)
     theirs = await open_session(runtime, stranger)
     target = await id_of(runtime, theirs)
     no_one = "018f0000-0000-7000-8000-000000000000"

@@ -22,7 +22,7 @@ from tests.support.page_templates import list_walked_templates, recording_templa
 async def demo(client: httpx2.AsyncClient, runtime: Runtime) -> httpx2.AsyncClient:
     """Make what the page needs of the demo data, without the passwords, which take long."""
     async with runtime.transaction(OPERATOR) as work:
-        host = await people.welcome(work, UserWanted(email=DEMO_HOST, name=HOST.name, username=HOST.username))
+        host = await people.welcome_user(work, UserWanted(email=DEMO_HOST, name=HOST.name, username=HOST.username))
         await make_offers(work, host)
     return client
 

@@ -3,7 +3,7 @@
 import httpx2
 import pytest
 
-from openslot.domains.accounts.members.operations import add_member
+from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import User
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.accounts.plans import Plan
@@ -88,7 +88,7 @@ async def test_with_a_second_factor_a_code_is_needed_too(
 async def test_a_managed_member_reads_what_to_do(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
         organization = await add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
-        await add_member(work, organization, user)
+        await add_organization_member(work, organization, user)
 
     shown = (await member.get(PAGE)).text
     assert "Harbor manages your account. Ask its administrator to remove you first." in shown

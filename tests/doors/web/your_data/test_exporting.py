@@ -68,7 +68,7 @@ async def test_another_users_export_is_the_same_404_as_none(
     member: httpx2.AsyncClient, runtime: Runtime, stranger: User
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        theirs: UUID = await exports.request_export(work, stranger)
+        theirs: UUID = await exports.request_data_export(work, stranger)
     await make_export(runtime, theirs)
 
     answers = [await member.get(f"{PAGE}/{each}/download") for each in (theirs, NOBODY)]
@@ -82,7 +82,7 @@ async def test_without_a_session_nothing_is_downloaded(
     client: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        export_id = await exports.request_export(work, user)
+        export_id = await exports.request_data_export(work, user)
     await make_export(runtime, export_id)
 
     answer = await client.get(f"{PAGE}/{export_id}/download")

@@ -7,9 +7,9 @@ from uuid import UUID
 from msgspec import Meta, Struct
 
 from openslot.domains.accounts.models import User
-from openslot.domains.schedules import operations as schedules
 from openslot.domains.schedules.errors import OutOfOfficeNotFound
 from openslot.domains.schedules.models import Absence, OutOfOffice
+from openslot.domains.schedules.operations import add_out_of_office, list_absences, remove_out_of_office
 from openslot.doors.web.dashboard.availability.range_fields import NOT_A_TIME, find_clock
 from openslot.doors.web.dashboard.availability.schedules import tell_bookings
 from openslot.doors.web.shared import words
@@ -50,7 +50,7 @@ class AbsenceRow(Struct, frozen=True, kw_only=True):
 @get("/availability/away")
 async def show_away(request: Request, work: Work, user: User, form: Form[AwayForm] = Form()) -> Response:
     """Show the times out of office that are not over."""
-    rows = [_row(each, user, now=work.now) for each in await schedules.list_absences(work, user)]
+    rows = [_row(each, user, now=work.now) for each in await list_absences(work, user)]
     added = request.query.get("id", "")
     return page(
         "dashboard/availability/away.html",
@@ -67,14 +67,14 @@ async def show_away(request: Request, work: Work, user: User, form: Form[AwayFor
 @post("/availability/away", shows=show_away, names={"from": "first", "to": "last"})
 async def add_away(work: Work, user: User, form: Form[AwayForm]) -> Response:
     """Add a time out of office; bookings in it stay."""
-    away_id = await schedules.add_out_of_office(work, user, _read(form, user))
+    away_id = await add_out_of_office(work, user, _read(form, user))
     return redirect(f"/availability/away?done=added&id={away_id}")
 
 
 @get("/availability/away/{away_id}/remove")
 async def ask_to_remove_away(work: Work, user: User, away_id: UUID) -> Response:
     """Ask whether a time out of office shall be open again."""
-    absence = next((each for each in await schedules.list_absences(work, user) if each.id == away_id), None)
+    absence = next((each for each in await list_absences(work, user) if each.id == away_id), None)
     if absence is None:
         raise OutOfOfficeNotFound
     return page(
@@ -91,7 +91,7 @@ async def ask_to_remove_away(work: Work, user: User, away_id: UUID) -> Response:
 @post("/availability/away/{away_id}/remove")
 async def remove_away(work: Work, user: User, away_id: UUID) -> Response:
     """Open a time out of office again."""
-    await schedules.remove_out_of_office(work, user, away_id)
+    await remove_out_of_office(work, user, away_id)
     return redirect("/availability/away?done=removed")
 
 

@@ -9,9 +9,9 @@ import babel
 from msgspec import Struct
 
 from openslot.domains.accounts.models import User
-from openslot.domains.schedules import operations as schedules
 from openslot.domains.schedules import rules
 from openslot.domains.schedules.models import HolidayCalendar, Schedule
+from openslot.domains.schedules.operations import change_schedule_holidays, get_schedule
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.doors.web.shared.words import Weekday
@@ -78,7 +78,7 @@ def name_place(holidays: HolidayCalendar | None, locale: Locale) -> str:
 
 @get("/availability/{schedule_id}/holidays")
 async def show_holidays(work: Work, user: User, schedule_id: UUID, form: Form[Any] = Form()) -> Response:
-    schedule = await schedules.get_schedule(work, user, schedule_id)
+    schedule = await get_schedule(work, user, schedule_id)
     saved = schedule.holidays
     values = {"country": saved.country, "region": saved.region or ""} if saved else {}
     return page(
@@ -107,7 +107,7 @@ async def change_holidays(work: Work, user: User, schedule_id: UUID, form: Form[
     # The regions on the page are those of the country before.
     region = form["region"] if form["country"] == form["shown_country"] else ""
     calendar = HolidayCalendar(form["country"], region or None) if form["country"] else None
-    await schedules.change_holidays(work, user, schedule_id, calendar, version=form["version"])
+    await change_schedule_holidays(work, user, schedule_id, calendar, version=form["version"])
     has_more = form["country"] != form["shown_country"] and list_regions(form["country"])
     return redirect(
         f"/availability/{schedule_id}{'/holidays?done=holidays' if has_more else '?done=holidays#holidays'}"

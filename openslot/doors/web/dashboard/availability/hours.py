@@ -8,9 +8,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
-from openslot.domains.schedules import operations as schedules
 from openslot.domains.schedules.errors import OverrideNotFound
 from openslot.domains.schedules.models import DateOverride, Hours, Schedule
+from openslot.domains.schedules.operations import (
+    add_schedule_overrides,
+    change_schedule_hours,
+    change_schedule_override,
+    get_schedule,
+    remove_schedule_override,
+)
 from openslot.domains.schedules.rules import MAX_RANGES_A_DAY, find_override, version_of
 from openslot.doors.web.dashboard.availability import range_fields
 from openslot.doors.web.dashboard.availability.schedules import WeeklyHoursForm, read_week, schedule_page, show_schedule
@@ -52,7 +58,7 @@ async def change_weekly_hours(
     week = read_week(form)
     if range_fields.find_faults(week):
         raise Invalid(details={"form": WRONG})
-    await schedules.change_hours(work, user, schedule_id, range_fields.week_of(week), version=form["version"])
+    await change_schedule_hours(work, user, schedule_id, range_fields.week_of(week), version=form["version"])
     return redirect(f"/availability/{schedule_id}?done=hours")
 
 
@@ -95,7 +101,7 @@ async def show_new_override(
     request: Request, work: Work, user: User, schedule_id: UUID, form: Form[OverrideForm] = Form()
 ) -> Response:
     """Show the form for some dates; a date in the address starts with the hours of its weekday."""
-    schedule = await schedules.get_schedule(work, user, schedule_id)
+    schedule = await get_schedule(work, user, schedule_id)
     on = read_day(request.query.get("day", ""))
     form = form.begin({"first": on.isoformat() if on else "", "kind": OPEN})
     return _show(work, user, schedule, form, hours=schedule.weekly_hours[on.weekday()] if on else ())
@@ -114,7 +120,7 @@ async def add_overrides(
     if faults or first is None or last is None:
         raise Invalid(details=faults)
     try:
-        await schedules.add_overrides(work, user, schedule_id, first=first, last=last, hours=hours)
+        await add_schedule_overrides(work, user, schedule_id, first=first, last=last, hours=hours)
     except Invalid as refusal:
         faults = {name if name in {"first", "last"} else "form": fault for name, fault in refusal.faults.items()}
         raise Invalid(details=faults) from None
@@ -126,7 +132,7 @@ async def show_override(
     work: Work, user: User, schedule_id: UUID, day: str, form: Form[OverrideForm] = Form()
 ) -> Response:
     """Show the form for one date that has hours of its own."""
-    schedule = await schedules.get_schedule(work, user, schedule_id)
+    schedule = await get_schedule(work, user, schedule_id)
     override = _get_override(schedule, day)
     form = form.begin({"kind": OPEN if override.hours else CLOSED})
     return _show(work, user, schedule, form, hours=override.hours, override=override)
@@ -136,13 +142,13 @@ async def show_override(
 async def change_override(work: Work, user: User, schedule_id: UUID, day: str, form: Form[OverrideForm]) -> Response:
     if form["act"] == "add":
         return await show_override(work, user, schedule_id, day, form)
-    override = _get_override(await schedules.get_schedule(work, user, schedule_id), day)
+    override = _get_override(await get_schedule(work, user, schedule_id), day)
     hours, faults = _read_hours(form)
     if faults:
         raise Invalid(details=faults)
     try:
         wanted = DateOverride(override.on, hours)
-        await schedules.change_override(work, user, schedule_id, wanted, version=form["version"])
+        await change_schedule_override(work, user, schedule_id, wanted, version=form["version"])
     except Invalid as refusal:
         raise Invalid(details={"form": refusal.sentence}) from None
     return redirect(f"/availability/{schedule_id}?done=days&from={override.on}&to={override.on}#dates")
@@ -151,7 +157,7 @@ async def change_override(work: Work, user: User, schedule_id: UUID, day: str, f
 @get("/availability/{schedule_id}/days/{day}/remove")
 async def ask_to_remove_override(work: Work, user: User, schedule_id: UUID, day: str) -> Response:
     """Ask whether a date shall have the hours of its weekday again."""
-    schedule = await schedules.get_schedule(work, user, schedule_id)
+    schedule = await get_schedule(work, user, schedule_id)
     override = _get_override(schedule, day)
     return page(
         "confirm.html",
@@ -170,7 +176,7 @@ async def remove_override(work: Work, user: User, schedule_id: UUID, day: str) -
     on = read_day(day)
     if on is None:
         raise OverrideNotFound
-    await schedules.remove_override(work, user, schedule_id, on)
+    await remove_schedule_override(work, user, schedule_id, on)
     return redirect(f"/availability/{schedule_id}?done=removed#dates")
 
 

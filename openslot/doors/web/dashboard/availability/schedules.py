@@ -9,11 +9,19 @@ from msgspec import Struct
 
 from openslot.domains.accounts.models import User
 from openslot.domains.availability.reasons import DayInWords, HoursInWords, LengthOfTime, WeekdayName
-from openslot.domains.bookings import operations as agenda
-from openslot.domains.schedules import operations as schedules
+from openslot.domains.bookings.operations import count_bookings_between
 from openslot.domains.schedules import rules
 from openslot.domains.schedules.errors import ScheduleNotFound
 from openslot.domains.schedules.models import Schedule
+from openslot.domains.schedules.operations import (
+    add_schedule,
+    change_schedule_details,
+    delete_schedule,
+    duplicate_schedule,
+    get_schedule,
+    list_schedule_overviews,
+    make_schedule_default,
+)
 from openslot.doors.web.dashboard.availability.holidays import name_place, next_holidays
 from openslot.doors.web.dashboard.availability.range_fields import DayFields, fill_week, read_typed, write_hours
 from openslot.doors.web.shared import words
@@ -65,7 +73,7 @@ class DayLine(Struct, frozen=True):
 
 @get("/availability")
 async def show_schedules(work: Work, user: User, form: Form[ScheduleForm] = Form()) -> Response:
-    found = await schedules.list_overviews(work, user)
+    found = await list_schedule_overviews(work, user)
     return page(
         "dashboard/availability/schedules.html",
         user,
@@ -78,9 +86,9 @@ async def show_schedules(work: Work, user: User, form: Form[ScheduleForm] = Form
 
 
 @post("/availability", shows=show_schedules, at={Conflict: "name"})
-async def add_schedule(work: Work, user: User, form: Form[ScheduleForm]) -> Response:
+async def save_new_schedule(work: Work, user: User, form: Form[ScheduleForm]) -> Response:
     """Add a schedule with office hours, and show it."""
-    made = await schedules.add_schedule(work, user, name=form.get().name, zone=form.get().timezone)
+    made = await add_schedule(work, user, name=form.get().name, zone=form.get().timezone)
     return redirect(f"/availability/{made.id}?done=added")
 
 
@@ -117,26 +125,26 @@ async def show_schedule(
 
 
 @post("/availability/{schedule_id}/details", shows=show_schedule, at={Conflict: "name"}, own_status=True)
-async def change_schedule_details(work: Work, user: User, schedule_id: UUID, form: Form[ScheduleForm]) -> Response:
+async def save_schedule_details(work: Work, user: User, schedule_id: UUID, form: Form[ScheduleForm]) -> Response:
     """Rename a schedule, or let another zone's clock count."""
     sent = form.get()
-    await schedules.change_details(work, user, schedule_id, name=sent.name, zone=sent.timezone, version=sent.version)
+    await change_schedule_details(work, user, schedule_id, name=sent.name, zone=sent.timezone, version=sent.version)
     return redirect(f"/availability/{schedule_id}?done=details")
 
 
 @post("/availability/{schedule_id}/default")
 async def make_default(work: Work, user: User, schedule_id: UUID) -> Response:
     """Let new event types start from a schedule."""
-    await schedules.make_default(work, user, schedule_id)
+    await make_schedule_default(work, user, schedule_id)
     return redirect(f"/availability/{schedule_id}?done=default")
 
 
 @post("/availability/{schedule_id}/duplicate", shows=show_schedule, at={Conflict: "form"}, own_status=True)
-async def duplicate_schedule(request: Request, work: Work, user: User, schedule_id: UUID) -> Response:
+async def copy_schedule(request: Request, work: Work, user: User, schedule_id: UUID) -> Response:
     """Add a schedule with the same hours, overrides and holidays."""
-    source = await schedules.get_schedule(work, user, schedule_id)
+    source = await get_schedule(work, user, schedule_id)
     name = str(localize(Text("Copy of %(name)s", name=source.name), locale_of(request)))[:200]
-    made = await schedules.duplicate_schedule(work, user, schedule_id, name=name)
+    made = await duplicate_schedule(work, user, schedule_id, name=name)
     return redirect(f"/availability/{made.id}?done=duplicated")
 
 
@@ -144,7 +152,7 @@ async def schedule_page(
     request: Request, work: Work, user: User, schedule_id: UUID, form: Form[Any], *, unsaved: str | None = None
 ) -> Response:
     """Show a schedule, with what was typed into one of its forms."""
-    found = await schedules.list_overviews(work, user)
+    found = await list_schedule_overviews(work, user)
     overview = next((each for each in found if each.schedule.id == schedule_id), None)
     if overview is None:
         raise ScheduleNotFound
@@ -194,7 +202,7 @@ async def _warn_of_bookings(request: Request, work: Work, user: User) -> tuple[T
     first, last = (read_day(request.query.get(name, "")) for name in ("from", "to"))
     if first is None or last is None or last < first:
         return None
-    count = await agenda.count_between(
+    count = await count_bookings_between(
         work,
         user,
         since=words.begin_day(first, user.zone),
@@ -213,7 +221,7 @@ def tell_bookings(count: int) -> Text:
 
 @get("/availability/{schedule_id}/delete")
 async def ask_to_delete_schedule(work: Work, user: User, schedule_id: UUID, form: Form[Any] = Form()) -> Response:
-    schedule = await schedules.get_schedule(work, user, schedule_id)
+    schedule = await get_schedule(work, user, schedule_id)
     return page(
         "confirm.html",
         user,
@@ -227,6 +235,6 @@ async def ask_to_delete_schedule(work: Work, user: User, schedule_id: UUID, form
 
 
 @post("/availability/{schedule_id}/delete", shows=ask_to_delete_schedule, at={Conflict: "form"}, own_status=True)
-async def delete_schedule(work: Work, user: User, schedule_id: UUID) -> Response:
-    await schedules.delete_schedule(work, await schedules.get_schedule(work, user, schedule_id))
+async def delete_chosen_schedule(work: Work, user: User, schedule_id: UUID) -> Response:
+    await delete_schedule(work, await get_schedule(work, user, schedule_id))
     return redirect("/availability?done=deleted")

@@ -5,11 +5,11 @@ from functools import partial
 from typing import Any
 
 from openslot.domains.accounts.models import User
-from openslot.domains.availability import operations as availability
 from openslot.domains.availability.models import ByBooking, Code, Reason, StartExplained, WholeDayExplained
+from openslot.domains.availability.operations import explain_whole_day
 from openslot.domains.availability.reasons import LocalMoment
-from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.models import EventType
+from openslot.domains.event_types.operations import list_event_types
 from openslot.doors.web.dashboard.availability.range_fields import NOT_A_TIME, find_clock
 from openslot.doors.web.dashboard.event_types.overview import find_closed
 from openslot.doors.web.shared import words
@@ -34,12 +34,12 @@ OTHER_PLACES = {
 @get("/availability/why")
 async def show_why(request: Request, work: Work, user: User) -> Response:
     """Explain a day of an event type, and one time of it."""
-    offered, _ = await event_types.list_event_types(work, user)
+    offered, _ = await list_event_types(work, user)
     form, on, at = _read(request, user, work)
     chosen = next((each for each in offered if each.slug == form["type"]), offered[0] if offered else None)
     explained = None
     if chosen and chosen.active and on and not form.faults:
-        explained = await availability.explain_whole_day(work, ByBooking(chosen.id), on, local_time=at)
+        explained = await explain_whole_day(work, ByBooking(chosen.id), on, local_time=at)
     return page(
         "dashboard/availability/why.html",
         user,

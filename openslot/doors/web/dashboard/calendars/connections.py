@@ -7,9 +7,16 @@ from msgspec import Meta, Struct
 
 from openslot.domains.accounts.models import User
 from openslot.domains.calendars import channels
-from openslot.domains.calendars import operations as calendars
 from openslot.domains.calendars.errors import CalendarFault, CalendarSignInFailed
 from openslot.domains.calendars.models import CalDavWanted, ConnectionChanges, ConnectionRef, IcsWanted
+from openslot.domains.calendars.operations import (
+    change_calendar_connection,
+    check_calendar_connection,
+    connect_calendar,
+    get_calendar_connection,
+    read_connection_now,
+    replace_calendar_password,
+)
 from openslot.domains.calendars.servers import can_invite
 from openslot.domains.oauth.models import list_clients
 from openslot.doors.web.dashboard.calendars import overview
@@ -124,7 +131,7 @@ async def try_account(work: Work, user: User, form: Form[CalendarAccountForm]) -
         raise Invalid(details={"address": NO_ADDRESS})
     try:
         wanted = CalDavWanted(address=address, username=sent.username.strip(), password=sent.password)
-        await calendars.connect(work, user, wanted)
+        await connect_calendar(work, user, wanted)
     except (CalendarFault, OutboundRefused) as refusal:
         raise Invalid(details=dict([overview.find_server_fault(refusal)])) from None
 
@@ -132,7 +139,7 @@ async def try_account(work: Work, user: User, form: Form[CalendarAccountForm]) -
 async def try_feed(work: Work, user: User, form: Form[CalendarFeedForm]) -> None:
     """Connect a feed; no connection to the database is held while it is fetched."""
     try:
-        await calendars.connect(work, user, IcsWanted(form.get().url))
+        await connect_calendar(work, user, IcsWanted(form.get().url))
     except (CalendarFault, OutboundRefused) as refusal:
         raise Invalid(details={"url": overview.find_feed_fault(refusal)}) from None
     except Invalid as refusal:
@@ -165,7 +172,7 @@ async def save_choices(work: Work, user: User, connection_id: UUID, form: Form[C
     """Choose which calendars close times, what happens when they can't be read, and who invites."""
     sent = form.get()
     changes = ConnectionChanges(busy=tuple(sent.busy), when_unreadable=sent.unreadable, invites=sent.invites)
-    await calendars.change_connection(work, ConnectionRef(connection_id, user.id), changes)
+    await change_calendar_connection(work, ConnectionRef(connection_id, user.id), changes)
     return redirect(f"{overview.HERE}/{connection_id}?done=saved")
 
 
@@ -173,7 +180,7 @@ async def save_choices(work: Work, user: User, connection_id: UUID, form: Form[C
 async def check_now(work: Work, user: User, connection_id: UUID) -> Response:
     """Ask the calendar's server now, and show what it answers; no connection to the database is held meanwhile."""
     try:
-        count = await calendars.check_connection(work, ConnectionRef(connection_id, user.id))
+        count = await check_calendar_connection(work, ConnectionRef(connection_id, user.id))
     except CalendarSignInFailed as refusal:
         words = Text("The server refuses the user name or the password. Enter the new password below.")
         result = ConnectionCheck(is_good=False, words=words, reason=refusal.sentence)
@@ -193,7 +200,7 @@ async def check_now(work: Work, user: User, connection_id: UUID) -> Response:
 @post("/settings/calendars/{connection_id}/read")
 async def read_now(work: Work, user: User, connection_id: UUID) -> Response:
     """Let the worker read a connection now."""
-    await calendars.read_now(work, ConnectionRef(connection_id, user.id))
+    await read_connection_now(work, ConnectionRef(connection_id, user.id))
     return redirect(f"{overview.HERE}/{connection_id}?done=reading")
 
 
@@ -203,7 +210,7 @@ async def change_calendar_password(
 ) -> Response:
     """Replace the password of a connection if the server accepts it."""
     try:
-        await calendars.replace_password(work, ConnectionRef(connection_id, user.id), form.get().password)
+        await replace_calendar_password(work, ConnectionRef(connection_id, user.id), form.get().password)
     except CalendarSignInFailed:
         raise Invalid(details={"password": REFUSED}) from None
     except (CalendarFault, OutboundRefused) as refusal:
@@ -215,7 +222,7 @@ async def change_calendar_password(
 @get("/settings/calendars/{connection_id}/disconnect")
 async def ask_to_disconnect(work: Work, user: User, connection_id: UUID) -> Response:
     """Ask for confirmation before a connection is deleted."""
-    connection = await calendars.get_connection(work, ConnectionRef(connection_id, user.id))
+    connection = await get_calendar_connection(work, ConnectionRef(connection_id, user.id))
     return page("dashboard/calendars/disconnect.html", user, here=overview.HERE, connection=connection)
 
 
@@ -229,7 +236,7 @@ async def disconnect(work: Work, user: User, connection_id: UUID) -> Response:
 async def _show_connection(
     work: Work, user: User, connection_id: UUID, form: Form[Any], *, result: ConnectionCheck | None = None
 ) -> Response:
-    connection = await calendars.get_connection(work, ConnectionRef(connection_id, user.id))
+    connection = await get_calendar_connection(work, ConnectionRef(connection_id, user.id))
     choices = form.of(ChoicesForm)
     chosen = set(choices.sent.busy) if choices.sent else None
     policy = overview.policy_of(connection)

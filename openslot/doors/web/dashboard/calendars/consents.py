@@ -6,11 +6,11 @@ from uuid import UUID
 from msgspec import Meta, Struct
 
 from openslot.domains.accounts.models import User
-from openslot.domains.calendars import operations as calendars
 from openslot.domains.calendars.errors import CalendarFault, ConnectionNotFound
 from openslot.domains.calendars.models import ConnectionRef
-from openslot.domains.oauth import operations as oauth
+from openslot.domains.calendars.operations import connect_calendar, get_calendar_connection, renew_calendar_consent
 from openslot.domains.oauth.models import CallbackQuery, ConsentIncomplete, OAuthVendor
+from openslot.domains.oauth.operations import begin_oauth_consent, finish_oauth_consent, get_oauth_client
 from openslot.doors.http.errors import status_of
 from openslot.doors.web.dashboard.calendars import overview
 from openslot.doors.web.shared.pages import page, redirect
@@ -36,9 +36,9 @@ async def begin_consent(work: Work, user: User, vendor: str, form: Form[ConsentF
     chosen = _read_vendor(vendor)
     renews = _read_id(form["renews"])
     if renews is not None:
-        await calendars.get_connection(work, ConnectionRef(renews, user.id))
-    client = oauth.get_client(work.runtime, chosen)
-    url = await oauth.begin(work, user, chosen, renews=renews)
+        await get_calendar_connection(work, ConnectionRef(renews, user.id))
+    client = get_oauth_client(work.runtime, chosen)
+    url = await begin_oauth_consent(work, user, chosen, renews=renews)
     return page(
         "dashboard/calendars/consent.html", user, here=overview.HERE, client=client, service=client.name, url=url
     )
@@ -50,20 +50,20 @@ async def finish_consent(request: Request, work: Work, user: User, vendor: str) 
     answer = CallbackQuery(**{name: request.query.get(name, "") for name in CallbackQuery.__struct_fields__})
     chosen = _read_vendor(vendor)
     try:
-        consent = await oauth.finish(work, user, chosen, answer)
+        consent = await finish_oauth_consent(work, user, chosen, answer)
         if consent.renews is None:
-            await calendars.connect(work, user, consent)
+            await connect_calendar(work, user, consent)
             # A new user goes on with the first steps.
             is_new = user.welcome_step == CALENDAR_STEP
             return redirect("/welcome/calendar" if is_new else f"{overview.HERE}?done=connected")
-        await calendars.renew_consent(work, ConnectionRef(consent.renews, user.id), consent)
+        await renew_calendar_consent(work, ConnectionRef(consent.renews, user.id), consent)
     except REFUSALS as refusal:
         return _refuse(work, user, chosen, refusal)
     return redirect(f"{overview.HERE}/{consent.renews}?done=renewed")
 
 
 def _refuse(work: Work, user: User, vendor: OAuthVendor, refusal: Refusal) -> Response:
-    client = oauth.get_client(work.runtime, vendor)
+    client = get_oauth_client(work.runtime, vendor)
     return page(
         "dashboard/calendars/consent_refused.html",
         user,

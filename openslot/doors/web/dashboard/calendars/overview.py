@@ -6,15 +6,14 @@ from msgspec import Struct
 
 from openslot.domains.accounts.models import User
 from openslot.domains.calendars import booking_events, errors
-from openslot.domains.calendars import host_changes as missing_events
-from openslot.domains.calendars import operations as calendars
-from openslot.domains.calendars.host_changes import Decision
+from openslot.domains.calendars.host_changes import Decision, decide_missing_events, list_missing_events
 from openslot.domains.calendars.models import CalendarConnection, ConnectionChanges, ConnectionKind, ConnectionRef
+from openslot.domains.calendars.operations import change_calendar_connection, list_calendar_connections
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.platform.core.errors import Conflict, Invalid, Refusal
 from openslot.platform.core.work import Work
-from openslot.platform.flags import operations as flags
 from openslot.platform.flags.models import FlagKey
+from openslot.platform.flags.operations import is_enabled
 from openslot.platform.i18n import Text, recall
 from openslot.platform.routing import Form, Response, WhenEmpty, get, post
 
@@ -129,11 +128,11 @@ async def show_calendars(work: Work, user: User, form: Form[TargetForm] = Form()
 @post("/settings/calendars/target", shows=show_calendars, at={Conflict: "calendar"})
 async def choose_target(work: Work, user: User, form: Form[TargetForm]) -> Response:
     """Choose the calendar that bookings are written to."""
-    found, chosen = await calendars.list_connections(work, user), form.get().calendar
+    found, chosen = await list_calendar_connections(work, user), form.get().calendar
     holders = [each for each in found if not chosen or chosen in {str(calendar.id) for calendar in each.calendars}]
     if not holders:
         raise Invalid(details={"calendar": GONE})
-    await calendars.change_connection(work, ConnectionRef(holders[0].id, user.id), ConnectionChanges(write_to=chosen))
+    await change_calendar_connection(work, ConnectionRef(holders[0].id, user.id), ConnectionChanges(write_to=chosen))
     return redirect(f"{HERE}?done=target")
 
 
@@ -159,7 +158,7 @@ async def end_feed(work: Work, user: User) -> Response:
 
 
 async def _show(work: Work, user: User, form: Form[TargetForm], *, new_feed: str | None = None) -> Response:
-    found = await calendars.list_connections(work, user)
+    found = await list_calendar_connections(work, user)
     made_at = await booking_events.find_feed(work, user)
     receiving = next((each.id for connection in found for each in connection.calendars if each.receives), None)
     return page(
@@ -177,9 +176,9 @@ async def _show(work: Work, user: User, form: Form[TargetForm], *, new_feed: str
         ],
         receiving=str(receiving or ""),
         form=form,
-        missing=len(await missing_events.list_missing(work, user)),
-        is_two_way=await flags.is_enabled(work, FlagKey.CALENDAR_TWO_WAY, user_id=user.id),
-        has_feeds=await flags.is_enabled(work, FlagKey.CALENDAR_FEEDS, user_id=user.id),
+        missing=len(await list_missing_events(work, user)),
+        is_two_way=await is_enabled(work, FlagKey.CALENDAR_TWO_WAY, user_id=user.id),
+        has_feeds=await is_enabled(work, FlagKey.CALENDAR_FEEDS, user_id=user.id),
         feed_made=made_at,
         new_feed=new_feed,
     )
@@ -193,7 +192,7 @@ class MissingForm(Struct, frozen=True, kw_only=True):
 @get("/settings/calendars/missing")
 async def show_missing(work: Work, user: User, form: Form[MissingForm] = Form()) -> Response:
     """Show the bookings whose events have disappeared."""
-    found = await missing_events.list_missing(work, user)
+    found = await list_missing_events(work, user)
     if not found and not form.faults:
         return redirect(HERE)
     return page("dashboard/calendars/missing.html", user, here=HERE, found=found, form=form)
@@ -205,8 +204,8 @@ async def decide(work: Work, user: User, form: Form[MissingForm]) -> Response:
     sent = form.get()
     if not sent.booking:
         raise Invalid(details={"booking": Text("Choose at least one booking")})
-    found = {str(each.booking_id): each.booking_id for each in await missing_events.list_missing(work, user)}
+    found = {str(each.booking_id): each.booking_id for each in await list_missing_events(work, user)}
     if not found.keys() >= set(sent.booking):
         raise Invalid(details={"booking": Text("The list has changed. Review it again")})
-    await missing_events.decide_missing(work, user, sent.decision, [found[each] for each in sent.booking])
+    await decide_missing_events(work, user, sent.decision, [found[each] for each in sent.booking])
     return redirect(f"{HERE}?done={DONE[sent.decision]}")

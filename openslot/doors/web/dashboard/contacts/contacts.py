@@ -12,17 +12,22 @@ from msgspec.structs import asdict, fields
 
 from openslot.domains.accounts.models import User
 from openslot.domains.bookings.models import Status
-from openslot.domains.calls import operations as history
 from openslot.domains.calls.models import KnownCall
-from openslot.domains.calls.operations import CallsFilter
-from openslot.domains.contacts import operations as contacts
-from openslot.domains.contacts import operations as directory
+from openslot.domains.calls.operations import CallsFilter, list_calls
 from openslot.domains.contacts.fields import PROSE
 from openslot.domains.contacts.imports.csv_files import write_cell
 from openslot.domains.contacts.models import CONTACT_FIELDS, Contact, ContactSort, Meeting
+from openslot.domains.contacts.operations import (
+    add_contact,
+    change_contact,
+    delete_contact,
+    get_contact,
+    get_contact_with_meetings,
+    list_directory,
+)
 from openslot.domains.contacts.schemas import ContactChanges, ContactWanted
-from openslot.domains.conversations import operations as conversations
 from openslot.domains.conversations.models import Conversation
+from openslot.domains.conversations.operations import list_conversations
 from openslot.doors.web.dashboard.calls import CALL_WORDS
 from openslot.doors.web.dashboard.talks import CHANNELS
 from openslot.doors.web.shared import words
@@ -62,9 +67,7 @@ def read_sort(query: ListQuery) -> ContactSort:
 async def export_contacts(request: Request, work: Work, user: User) -> Response:
     """Send the contacts that the address asks for, 20,000 in each part."""
     query, part = read_contacts_query(request, user), read_page(request, "part")
-    found, _ = await directory.list_directory(
-        work, user, search=query["q"], sort=read_sort(query), page=part, limit=MAX_ROWS
-    )
+    found, _ = await list_directory(work, user, search=query["q"], sort=read_sort(query), page=part, limit=MAX_ROWS)
     # Thousands of lines take a while, and other requests must not wait for them.
     rows = ([*_cells(entry.contact, user)] for entry in found)
     body = await asyncio.to_thread(write_file, COLUMNS, rows, locale_of(request))
@@ -87,7 +90,7 @@ def _cells(contact: Contact, user: User) -> Iterator[str]:
 async def show_contacts(request: Request, work: Work, user: User) -> Response:
     """Show one page of the contacts that the address asks for."""
     query = read_contacts_query(request, user)
-    found, total = await directory.list_directory(
+    found, total = await list_directory(
         work, user, search=query["q"], sort=read_sort(query), page=query.page, limit=ROWS
     )
     parts = range(1, -(-total // MAX_ROWS) + 1)
@@ -112,7 +115,7 @@ async def show_contacts(request: Request, work: Work, user: User) -> Response:
 @get("/contacts/{contact_id}")
 async def show_contact(work: Work, user: User, contact_id: UUID) -> Response:
     """Show a contact and what there was and will be with this person."""
-    known = await contacts.get_with_meetings(work, user, contact_id)
+    known = await get_contact_with_meetings(work, user, contact_id)
     contact = known.contact
     threads, calls = await _list_talks(work, user, contact.phone) if contact.phone else ([], [])
     return page(
@@ -134,8 +137,8 @@ async def show_contact(work: Work, user: User, contact_id: UUID) -> Response:
 
 
 async def _list_talks(work: Work, user: User, phone: str) -> tuple[list[Conversation], list[KnownCall]]:
-    threads, _ = await conversations.list_conversations(work, user, phone=phone, limit=MAX_TALKS)
-    calls, _ = await history.list_calls(work, user, CallsFilter(phone=phone), limit=MAX_TALKS)
+    threads, _ = await list_conversations(work, user, phone=phone, limit=MAX_TALKS)
+    calls, _ = await list_calls(work, user, CallsFilter(phone=phone), limit=MAX_TALKS)
     return threads, calls
 
 
@@ -180,20 +183,20 @@ async def show_new_contact(work: Work, user: User, form: Form[ContactForm] = For
 
 @post("/contacts", shows=show_new_contact)
 async def create_contact_by_form(work: Work, user: User, form: Form[ContactForm]) -> Response:
-    contact = await contacts.add_contact(work, user, ContactWanted(**_read(form)))
+    contact = await add_contact(work, user, ContactWanted(**_read(form)))
     return redirect(f"/contacts/{contact.id}?done=added")
 
 
 @get("/contacts/{contact_id}/edit")
 async def show_contact_form(work: Work, user: User, contact_id: UUID, form: Form[ContactForm] = Form()) -> Response:
-    contact = await contacts.get_contact(work, user, contact_id)
+    contact = await get_contact(work, user, contact_id)
     fields = {each.name: each.kind.write(getattr(contact, each.name)) for each in CONTACT_FIELDS}
     return _show(work, user, form.begin({"name": contact.name, "email": contact.email, **fields}), contact)
 
 
 @post("/contacts/{contact_id}/edit", shows=show_contact_form)
 async def edit_contact(work: Work, user: User, contact_id: UUID, form: Form[ContactForm]) -> Response:
-    await contacts.change_contact(work, user, contact_id, ContactChanges(**_read(form)))
+    await change_contact(work, user, contact_id, ContactChanges(**_read(form)))
     return redirect(f"/contacts/{contact_id}?done=changed")
 
 
@@ -205,7 +208,7 @@ def _read(form: Form[ContactForm]) -> dict[str, Any]:
 @get("/contacts/{contact_id}/delete")
 async def ask_to_delete_contact(work: Work, user: User, contact_id: UUID) -> Response:
     """Say what is lost and what stays, and ask whether it is meant."""
-    known = await contacts.get_with_meetings(work, user, contact_id)
+    known = await get_contact_with_meetings(work, user, contact_id)
     return page(
         "dashboard/contacts/delete.html",
         user,
@@ -218,7 +221,7 @@ async def ask_to_delete_contact(work: Work, user: User, contact_id: UUID) -> Res
 
 @post("/contacts/{contact_id}/delete")
 async def delete_contact_by_form(work: Work, user: User, contact_id: UUID) -> Response:
-    await contacts.delete_contact(work, user, contact_id)
+    await delete_contact(work, user, contact_id)
     return redirect("/contacts?done=deleted")
 
 

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from openslot.domains.accounts.models import User
 from openslot.domains.contacts.errors import ImportAlreadyStarted, ImportLimitExceeded
-from openslot.domains.contacts.imports import operations as imports
 from openslot.domains.contacts.imports.csv_files import (
     COLUMN_NAMES,
     MAX_BYTES,
@@ -21,6 +20,15 @@ from openslot.domains.contacts.imports.csv_files import (
     read_cell,
 )
 from openslot.domains.contacts.imports.models import ContactImport, ExistingContacts, ImportLine, ImportState, LineFault
+from openslot.domains.contacts.imports.operations import (
+    delete_import,
+    get_import,
+    list_bad_import_lines,
+    list_import_sample,
+    list_imports,
+    start_import,
+    upload_import,
+)
 from openslot.domains.contacts.imports.rules import read_person
 from openslot.doors.web.dashboard.contacts.contacts import write_file
 from openslot.doors.web.shared import words
@@ -71,7 +79,7 @@ class UploadForm(Struct, frozen=True, kw_only=True):
 @get("/contacts/import")
 async def show_imports(work: Work, user: User, form: Form[UploadForm] = Form()) -> Response:
     """Show the form that takes a file, and earlier imports."""
-    found = await imports.list_imports(work, user)
+    found = await list_imports(work, user)
     return page(
         "dashboard/contacts/import.html",
         user,
@@ -95,7 +103,7 @@ async def show_imports(work: Work, user: User, form: Form[UploadForm] = Form()) 
 async def upload_file(work: Work, user: User, form: Form[UploadForm]) -> Response:
     """Read a file, and show what its columns might hold."""
     file = form.get().file
-    made = await imports.upload_import(work, user, file_name=file.name, body=file.body)
+    made = await upload_import(work, user, file_name=file.name, body=file.body)
     return redirect(f"/contacts/imports/{made.id}")
 
 
@@ -116,7 +124,7 @@ async def show_import(
     request: Request, work: Work, user: User, import_id: UUID, form: Form[StartForm] = Form()
 ) -> Response:
     """Show what can be done with an import, how far it is, or how it ended."""
-    found = await imports.get_import(work, user, import_id)
+    found = await get_import(work, user, import_id)
     if found.state is ImportState.DRAFT or form.faults:
         return await _show_draft(work, user, found, form.begin({"existing": found.existing}))
     if found.state is ImportState.RUNNING:
@@ -130,26 +138,26 @@ async def start_import_by_form(work: Work, user: User, import_id: UUID, form: Fo
     columns = tuple("" if each == NOT_IMPORTED else each for each in form.get().column)
     existing = ExistingContacts(form.get().existing)
     with suppress(ImportAlreadyStarted):
-        await imports.start_import(work, user, import_id, columns=columns, existing=existing)
+        await start_import(work, user, import_id, columns=columns, existing=existing)
     return redirect(f"/contacts/imports/{import_id}")
 
 
 @get("/contacts/imports/{import_id}/delete")
 async def ask_to_delete_import(work: Work, user: User, import_id: UUID) -> Response:
     """Say what is lost and what stays, and ask whether it is meant."""
-    found = await imports.get_import(work, user, import_id)
+    found = await get_import(work, user, import_id)
     return page("dashboard/contacts/delete_import.html", user, here="/contacts", found=found)
 
 
 @post("/contacts/imports/{import_id}/delete")
 async def delete_import_by_form(work: Work, user: User, import_id: UUID) -> Response:
     """Delete an import; one that runs stops."""
-    await imports.delete_import(work, user, import_id)
+    await delete_import(work, user, import_id)
     return redirect("/contacts/import?done=deleted")
 
 
 async def _show_draft(work: Work, user: User, found: ContactImport, form: Form[StartForm]) -> Response:
-    lines = await imports.list_sample(work, user, found.id)
+    lines = await list_import_sample(work, user, found.id)
     sent = form.sent.column if form.sent else ()
     chosen = sent if len(sent) == len(found.header) else found.columns
     return page(
@@ -168,7 +176,7 @@ async def _show_draft(work: Work, user: User, found: ContactImport, form: Form[S
 
 
 async def _show_result(work: Work, user: User, found: ContactImport, *, number: int) -> Response:
-    bad = await imports.list_bad_lines(work, user, found.id, page=number, limit=BAD_LINES)
+    bad = await list_bad_import_lines(work, user, found.id, page=number, limit=BAD_LINES)
     path = f"/contacts/imports/{found.id}"
     return page(
         "dashboard/contacts/result.html",
@@ -196,8 +204,8 @@ def _list_columns(found: ContactImport, lines: Sequence[ImportLine], chosen: Seq
 @get("/contacts/imports/{import_id}/bad-lines.csv")
 async def export_bad_lines(request: Request, work: Work, user: User, import_id: UUID) -> Response:
     """Send every line that was not imported, with its number and what is wrong with it."""
-    found = await imports.get_import(work, user, import_id)
-    bad = await imports.list_bad_lines(work, user, import_id, limit=MAX_LINES)
+    found = await get_import(work, user, import_id)
+    bad = await list_bad_import_lines(work, user, import_id, limit=MAX_LINES)
     # Thousands of lines take a while, and other requests must not wait for them.
     body = await asyncio.to_thread(_write, found, bad, locale_of(request))
     return send_csv(f"bad-lines-{words.day(work.now, user.zone)}.csv", body)

@@ -9,7 +9,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
-from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.accounts.operations import list_accounts
 from openslot.domains.event_types.errors import EventTypeChanged, EventTypeNotFound, EventTypeSlugAlreadyExists
 from openslot.domains.event_types.locations import MAX_LOCATIONS
@@ -21,10 +20,18 @@ from openslot.domains.event_types.models import (
     LocationKind,
     PaymentAccount,
 )
+from openslot.domains.event_types.operations import (
+    add_event_type,
+    draft_event_type,
+    edit_event_type,
+    find_free_slug,
+    get_event_type,
+    get_event_type_overview,
+)
 from openslot.domains.event_types.ports import Conferences
 from openslot.domains.event_types.rules import DETAILS, edition_of, find_changed, is_color, suggest_slug
-from openslot.domains.schedules import operations as schedules
 from openslot.domains.schedules.errors import ScheduleNotFound
+from openslot.domains.schedules.operations import get_schedule, list_schedules
 from openslot.doors.http.doors import Exchange
 from openslot.doors.web.dashboard.event_types import forms, locations
 from openslot.doors.web.dashboard.event_types.embeds import WITH_FRAMES
@@ -66,7 +73,7 @@ async def form_page(
     **values: Any,
 ) -> Response:
     """Show a form with all that it offers to choose from, and let the page frame the preview."""
-    own = await schedules.list_schedules(work, user)
+    own = await list_schedules(work, user)
     services = await work.runtime.ports.get(Conferences).list_offered(work, user.id)
     typed = locations.list_typed(form.values)
     shown = page(
@@ -126,7 +133,7 @@ class ChangedField(Struct, frozen=True, kw_only=True):
 
 @get("/event-types/{event_type_id}")
 async def show_event_type_form(work: Work, user: User, event_type_id: UUID) -> Response:
-    found = await event_types.get_overview(work, user, event_type_id)
+    found = await get_event_type_overview(work, user, event_type_id)
     values = {**forms.write_values(found.event_type), "edition": edition_of(found.event_type)}
     return await edit_page(work, user, found, Form(values=values))
 
@@ -134,7 +141,7 @@ async def show_event_type_form(work: Work, user: User, event_type_id: UUID) -> R
 @post("/event-types/{event_type_id}")
 async def save_event_type(work: Work, user: User, event_type_id: UUID, form: Form[forms.EventTypeForm]) -> Response:
     """Save an event type, or change the locations of the form without saving it."""
-    found = await event_types.get_overview(work, user, event_type_id)
+    found = await get_event_type_overview(work, user, event_type_id)
     if form["act"]:
         values, focus = locations.change_locations(form.values, form["act"])
         return await edit_page(work, user, found, Form(values=values), focus=focus)
@@ -150,7 +157,7 @@ async def save_event_type(work: Work, user: User, event_type_id: UUID, form: For
 async def _save(work: Work, user: User, edited: EventType, form: Form[forms.EventTypeForm]) -> Response:
     try:
         async with work.attempt():
-            await event_types.edit_event_type(work, user, edited, edition=form["edition"], fields=DETAILS)
+            await edit_event_type(work, user, edited, edition=form["edition"], fields=DETAILS)
     except EventTypeChanged:
         return await _show_changed(work, user, edited, form)
     except (EventTypeSlugAlreadyExists, Invalid) as refusal:
@@ -158,14 +165,14 @@ async def _save(work: Work, user: User, edited: EventType, form: Form[forms.Even
     except ScheduleNotFound:
         form = form.with_faults({"schedule": NO_SCHEDULE})
     if form.faults:
-        found = await event_types.get_overview(work, user, edited.id)
+        found = await get_event_type_overview(work, user, edited.id)
         return await edit_page(work, user, found, form)
     return redirect(f"/event-types/{edited.id}?done=saved")
 
 
 async def _show_changed(work: Work, user: User, edited: EventType, form: Form[forms.EventTypeForm]) -> Response:
     """Show the form with what was typed; fields that were only changed elsewhere take that change over."""
-    found = await event_types.get_overview(work, user, edited.id)
+    found = await get_event_type_overview(work, user, edited.id)
     elsewhere = find_changed(found.event_type, since=form["edition"], fields=DETAILS)
     ours = set(find_changed(edited, since=form["edition"], fields=DETAILS))
     saved, values = forms.write_values(found.event_type), dict(form.values)
@@ -282,7 +289,7 @@ async def show_new_event_type(request: Exchange, work: Work, user: User) -> Resp
     """Show the starting points, or the form that one of them or another event type begins."""
     base = await find_beginning(request, work, user)
     if base is None:
-        own = await schedules.list_schedules(work, user)
+        own = await list_schedules(work, user)
         return page(
             "dashboard/event_types/start.html",
             user,
@@ -303,19 +310,19 @@ async def create_event_type(request: Exchange, work: Work, user: User, form: For
         return await _show(request, work, user, form)
     sent = form.get()
     try:
-        schedule = await schedules.get_schedule(work, user, sent.schedule)
+        schedule = await get_schedule(work, user, sent.schedule)
     except ScheduleNotFound:
         return await _show(request, work, user, form.with_faults({"schedule": NO_SCHEDULE}))
-    free = await event_types.find_free_slug(work, user, suggest_slug(sent.name) or FALLBACK)
+    free = await find_free_slug(work, user, suggest_slug(sent.name) or FALLBACK)
     begun = await find_beginning(request, work, user)
-    blank = event_types.draft(work, schedule, name=sent.name, slug=free, duration_minutes=sent.duration)
+    blank = draft_event_type(work, schedule, name=sent.name, slug=free, duration_minutes=sent.duration)
     blank = replace(blank, questions=begun.questions if begun else ())
     wanted, faults = forms.read_event_type(sent, blank)
     if faults:
         return await _show(request, work, user, form.with_faults(faults))
     try:
         async with work.attempt():
-            made = await event_types.add_event_type(work, schedule, replace(wanted, is_private=sent.private))
+            made = await add_event_type(work, schedule, replace(wanted, is_private=sent.private))
     except (EventTypeSlugAlreadyExists, Invalid) as refusal:
         return await _show(request, work, user, form.with_faults(forms.name_faults(refusal.faults, sent)))
     return redirect(f"/event-types/{made.id}?done=made")
@@ -327,7 +334,7 @@ async def find_beginning(request: Exchange, work: Work, user: User) -> EventType
     if original:
         if not SHAPE.fullmatch(original):
             raise EventTypeNotFound
-        found = await event_types.get_event_type(work, user, UUID(original))
+        found = await get_event_type(work, user, UUID(original))
         name = Text("%(name)s (copy)", name=found.name)
         return replace(found, name=str(localize(name, locale_of(request)))[:LONGEST_NAME])
     point = next((each for each in STARTING_POINTS if each.key == request.query.get("start")), None)
@@ -335,11 +342,11 @@ async def find_beginning(request: Exchange, work: Work, user: User) -> EventType
 
 
 async def _begin(request: Exchange, work: Work, user: User, point: StartingPoint) -> EventType | None:
-    own = await schedules.list_schedules(work, user)
+    own = await list_schedules(work, user)
     if not own:
         return None
     name = str(localize(point.name, locale_of(request)))
-    blank = event_types.draft(work, own[0], name=name, slug=suggest_slug(name) or FALLBACK, duration_minutes=30)
+    blank = draft_event_type(work, own[0], name=name, slug=suggest_slug(name) or FALLBACK, duration_minutes=30)
     color = pick_color(request.entry.event_colors)
     return replace(blank, **{"min_notice_minutes": USUAL_NOTICE, "color": color, **point.changes})
 

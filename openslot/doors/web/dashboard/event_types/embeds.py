@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
-from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.models import EventTypeOverview
+from openslot.domains.event_types.operations import get_event_type_overview
 from openslot.doors.http.security import PAGE_POLICY
 from openslot.doors.web.dashboard.event_types.overview import links_of
 from openslot.doors.web.shared.pages import locale_of, page, redirect
@@ -108,7 +108,7 @@ def list_snippets(work: Work, user: User, found: EventTypeOverview, options: Emb
 @get("/event-types/{event_type_id}/embed")
 async def show_embed(request: Request, work: Work, user: User, event_type_id: UUID) -> Response:
     """Show the code of every mode, and the link and its code to print."""
-    found = await event_types.get_overview(work, user, event_type_id)
+    found = await get_event_type_overview(work, user, event_type_id)
     options = read_embed(request)
     return page(
         "dashboard/event_types/embed.html",
@@ -126,7 +126,7 @@ async def show_embed(request: Request, work: Work, user: User, event_type_id: UU
 @get("/event-types/{event_type_id}/embed/try")
 async def try_embed(request: Request, work: Work, user: User, event_type_id: UUID) -> Response:
     """Show the widget in one mode on a page that stands for another site."""
-    found = await event_types.get_overview(work, user, event_type_id)
+    found = await get_event_type_overview(work, user, event_type_id)
     options, links = read_embed(request), links_of(work, user, found)
     if links.url is None or not found.event_type.active:
         return redirect(f"/event-types/{event_type_id}/embed")

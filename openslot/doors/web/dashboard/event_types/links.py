@@ -7,7 +7,13 @@ from msgspec import Meta, Struct
 
 from openslot.domains.accounts.models import User
 from openslot.domains.event_types.errors import TooManyLinks
-from openslot.domains.event_types.links import operations as links
+from openslot.domains.event_types.links.operations import (
+    create_booking_link,
+    find_link_url,
+    get_booking_link,
+    list_booking_links,
+    revoke_booking_link,
+)
 from openslot.domains.event_types.links.rules import LONGEST_NOTE, MAX_USES, read_end
 from openslot.domains.event_types.models import BookingLink, HostLink, LinkState
 from openslot.doors.web.shared import words
@@ -55,7 +61,7 @@ async def show_links(
     request: Request, work: Work, user: User, event_type_id: UUID, form: Form[NewLinkForm] = Form()
 ) -> Response:
     number = read_page(request)
-    event_type, found, total = await links.list_links(work, user, event_type_id, page=number, limit=ROWS)
+    event_type, found, total = await list_booking_links(work, user, event_type_id, page=number, limit=ROWS)
     path = f"/event-types/{event_type.id}"
     return page(
         "dashboard/event_types/links.html",
@@ -68,7 +74,7 @@ async def show_links(
         focus="",
         max_uses=MAX_USES,
         longest_note=LONGEST_NOTE,
-        rows=[_show_link(work, user, each, url=links.find_url(work.runtime, user, event_type, each)) for each in found],
+        rows=[_show_link(work, user, each, url=find_link_url(work.runtime, user, event_type, each)) for each in found],
         pager=make_pager(number, total, ROWS, lambda page: f"{path}/links?page={page}"),
         curl=curl(work, user, f"{path}/links"),
     )
@@ -99,14 +105,14 @@ async def create_link(work: Work, user: User, event_type_id: UUID, form: Form[Ne
     ends_at = read_end(sent.ends, get_zone(user.zone)) if sent.ends.strip() else None
     if sent.ends.strip() and ends_at is None:
         raise Invalid(details={"endsAt": Text("must be a date and a time, such as 2026-03-31 18:00")})
-    await links.create_link(work, user, event_type_id, uses=sent.uses, ends_at=ends_at, note=sent.note)
+    await create_booking_link(work, user, event_type_id, uses=sent.uses, ends_at=ends_at, note=sent.note)
     return redirect(f"/event-types/{event_type_id}/links?done=created")
 
 
 @get("/event-types/{event_type_id}/links/{link_id}/revoke")
 async def ask_to_revoke(work: Work, user: User, event_type_id: UUID, link_id: UUID) -> Response:
     """Say what follows before a link is revoked."""
-    event_type, found = await links.get_link(work, user, event_type_id, link_id)
+    event_type, found = await get_booking_link(work, user, event_type_id, link_id)
     return page(
         "dashboard/event_types/revoke_link.html",
         user,
@@ -121,5 +127,5 @@ async def ask_to_revoke(work: Work, user: User, event_type_id: UUID, link_id: UU
 @post("/event-types/{event_type_id}/links/{link_id}/revoke")
 async def revoke_link(work: Work, user: User, event_type_id: UUID, link_id: UUID) -> Response:
     """Close a link for good; what was booked through it stays."""
-    await links.revoke_link(work, user, link_id, event_type_id=event_type_id)
+    await revoke_booking_link(work, user, link_id, event_type_id=event_type_id)
     return redirect(f"/event-types/{event_type_id}/links?done=revoked")

@@ -7,10 +7,19 @@ from uuid import UUID
 from msgspec import Meta, Struct
 
 from openslot.domains.accounts.models import User
-from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.errors import EventTypeInUse
-from openslot.domains.event_types.links import operations as links
+from openslot.domains.event_types.links.operations import find_booking_path
 from openslot.domains.event_types.models import EventType, EventTypeOverview, LocationKind
+from openslot.domains.event_types.operations import (
+    delete_event_type,
+    get_event_type_for_change,
+    get_event_type_overview,
+    list_event_type_overview,
+    make_event_type_private,
+    make_event_type_public,
+    move_event_type,
+    set_event_type_active,
+)
 from openslot.domains.event_types.rules import is_offered
 from openslot.doors.web.dashboard.event_types.locations import LOCATIONS
 from openslot.doors.web.shared.curl import curl
@@ -53,7 +62,7 @@ def links_of(work: Work, user: User, overview: EventTypeOverview) -> OfferLinks:
     event_type = overview.event_type
     if event_type.is_private and overview.token is None:
         return OfferLinks(url=None, qr=None)
-    path = links.find_path(user, event_type, overview.team_page)
+    path = find_booking_path(user, event_type, overview.team_page)
     query = f"?{urlencode({'token': overview.token})}" if overview.token else ""
     return OfferLinks(url=f"{work.runtime.settings.public_url}{path}{query}", qr=f"{path}/qr{query}")
 
@@ -85,7 +94,7 @@ class MoveForm(Struct, frozen=True, kw_only=True):
 async def show_event_types(request: Request, work: Work, user: User) -> Response:
     """Show what a host offers, or what is archived."""
     archived, number = request.query.get("view") == "archived", read_page(request)
-    found = await event_types.list_overview(work, user, active=not archived, page=number, limit=ROWS)
+    found = await list_event_type_overview(work, user, active=not archived, page=number, limit=ROWS)
     total = found.archived if archived else found.offered
     view = "?view=archived&" if archived else "?"
     undo = request.query.get("id", "") if request.query.get("done") == "archived" else ""
@@ -115,12 +124,12 @@ async def show_event_types(request: Request, work: Work, user: User) -> Response
 
 
 @post("/event-types/{event_type_id}/move")
-async def move_event_type(work: Work, user: User, event_type_id: UUID, form: Form[MoveForm]) -> Response:
+async def move_listed_event_type(work: Work, user: User, event_type_id: UUID, form: Form[MoveForm]) -> Response:
     """Show an event type before another one, or at the end."""
     wanted = form["before"]
     try:
         before = UUID(wanted) if SHAPE.fullmatch(wanted) else event_type_id if wanted else None
-        await event_types.move_event_type(work, user, event_type_id, before=before)
+        await move_event_type(work, user, event_type_id, before=before)
     except Invalid:
         return redirect("/event-types?done=gone")
     by = form["by"] if form["by"] in {"up", "down"} else ""
@@ -140,38 +149,38 @@ def describe_event_type(event_type: EventType) -> list[object]:
 @post("/event-types/{event_type_id}/archive")
 async def archive_event_type(work: Work, user: User, event_type_id: UUID) -> Response:
     """Close an event type for booking; what is booked stays."""
-    current = await event_types.get_for_change(work, user, event_type_id)
-    await event_types.set_active(work, current, active=False)
+    current = await get_event_type_for_change(work, user, event_type_id)
+    await set_event_type_active(work, current, active=False)
     return redirect(f"/event-types?done=archived&id={event_type_id}")
 
 
 @post("/event-types/{event_type_id}/restore")
 async def restore_event_type(work: Work, user: User, event_type_id: UUID) -> Response:
     """Offer an archived event type again."""
-    current = await event_types.get_for_change(work, user, event_type_id)
-    await event_types.set_active(work, current, active=True)
+    current = await get_event_type_for_change(work, user, event_type_id)
+    await set_event_type_active(work, current, active=True)
     return redirect(f"/event-types/{event_type_id}?done=restored")
 
 
 @get("/event-types/{event_type_id}/private")
 async def ask_for_private_link(work: Work, user: User, event_type_id: UUID) -> Response:
     """Say what a new private link changes, before it is made."""
-    found = await event_types.get_overview(work, user, event_type_id)
+    found = await get_event_type_overview(work, user, event_type_id)
     return page("dashboard/event_types/private.html", user, here="/event-types", event_type=found.event_type)
 
 
 @post("/event-types/{event_type_id}/private")
 async def create_private_link(work: Work, user: User, event_type_id: UUID) -> Response:
     """Take an event type off the host's page, and give it a new private link."""
-    current = await event_types.get_for_change(work, user, event_type_id)
-    await event_types.make_private(work, current)
+    current = await get_event_type_for_change(work, user, event_type_id)
+    await make_event_type_private(work, current)
     return redirect(f"/event-types/{event_type_id}?done=private")
 
 
 @get("/event-types/{event_type_id}/public")
 async def ask_to_make_public(work: Work, user: User, event_type_id: UUID) -> Response:
     """Say what changes if an event type is on the host's page, before it is."""
-    found = await event_types.get_overview(work, user, event_type_id)
+    found = await get_event_type_overview(work, user, event_type_id)
     if not found.event_type.is_private:
         return redirect(f"/event-types/{event_type_id}")
     return page("dashboard/event_types/public.html", user, here="/event-types", event_type=found.event_type)
@@ -180,15 +189,15 @@ async def ask_to_make_public(work: Work, user: User, event_type_id: UUID) -> Res
 @post("/event-types/{event_type_id}/public")
 async def make_public(work: Work, user: User, event_type_id: UUID) -> Response:
     """Put an event type on the host's page; its private link stops working."""
-    current = await event_types.get_for_change(work, user, event_type_id)
-    await event_types.make_public(work, current)
+    current = await get_event_type_for_change(work, user, event_type_id)
+    await make_event_type_public(work, current)
     return redirect(f"/event-types/{event_type_id}?done=public")
 
 
 @get("/event-types/{event_type_id}/delete")
 async def ask_to_delete(work: Work, user: User, event_type_id: UUID) -> Response:
     """Show what is lost with an event type, or that it was booked and can only be archived."""
-    found = await event_types.get_overview(work, user, event_type_id)
+    found = await get_event_type_overview(work, user, event_type_id)
     return page(
         "dashboard/event_types/delete.html",
         user,
@@ -200,12 +209,12 @@ async def ask_to_delete(work: Work, user: User, event_type_id: UUID) -> Response
 
 
 @post("/event-types/{event_type_id}/delete")
-async def delete_event_type(work: Work, user: User, event_type_id: UUID) -> Response:
+async def delete_listed_event_type(work: Work, user: User, event_type_id: UUID) -> Response:
     """Delete an event type that was never booked."""
-    current = await event_types.get_for_change(work, user, event_type_id)
+    current = await get_event_type_for_change(work, user, event_type_id)
     try:
         async with work.attempt():
-            await event_types.delete_event_type(work, current)
+            await delete_event_type(work, current)
     except EventTypeInUse:
         return redirect(f"/event-types/{event_type_id}?done=archive-only")
     return redirect("/event-types?done=deleted")

@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
 from openslot.domains.availability.models import Drafted
-from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.accounts.operations import list_accounts
 from openslot.domains.event_types.models import EventType
+from openslot.domains.event_types.operations import draft_event_type, get_event_type
 from openslot.domains.event_types.rules import is_offered
-from openslot.domains.schedules import operations as schedules
 from openslot.domains.schedules.errors import ScheduleNotFound
+from openslot.domains.schedules.operations import list_schedules
 from openslot.doors.http.doors import Exchange, take_own
 from openslot.doors.http.errors import headers_of, status_of
 from openslot.doors.http.forms import read_values
@@ -51,7 +51,7 @@ FRAMED_BY_US = PAGE_POLICY.replace(b"frame-ancestors 'none'", b"frame-ancestors 
 
 @get("/event-types/{event_type_id}/preview")
 async def show_saved_preview(request: Request, work: Work, user: User, event_type_id: UUID) -> Response:
-    return await _show(request, work, user, await event_types.get_event_type(work, user, event_type_id))
+    return await _show(request, work, user, await get_event_type(work, user, event_type_id))
 
 
 @post("/event-types/{event_type_id}/preview", transaction="none")
@@ -59,7 +59,7 @@ async def preview_changes(
     request: Request, work: Work, user: User, event_type_id: UUID, form: Form[EventTypeForm]
 ) -> Response:
     """Show an event type as a form describes it, and save nothing."""
-    saved = await event_types.get_event_type(work, user, event_type_id)
+    saved = await get_event_type(work, user, event_type_id)
     return await _show(request, work, user, read_leniently(form, saved))
 
 
@@ -68,7 +68,7 @@ async def preview_questions(
     request: Request, work: Work, user: User, event_type_id: UUID, form: Form[QuestionsForm]
 ) -> Response:
     """Show an event type with the questions of a form, without those that have faults, and save nothing."""
-    saved = await event_types.get_event_type(work, user, event_type_id)
+    saved = await get_event_type(work, user, event_type_id)
     described = _read(form, QuestionsForm, lambda sent: describe_questions(sent, saved), _leave_out)
     return await _show(request, work, user, described or saved)
 
@@ -130,11 +130,11 @@ async def _begin(request: Exchange, work: Work, user: User) -> EventType:
     begun = await find_beginning(request, work, user)
     if begun is not None:
         return begun
-    own = await schedules.list_schedules(work, user)
+    own = await list_schedules(work, user)
     if not own:
         raise ScheduleNotFound
     name = str(localize(Text("New event type"), locale_of(request)))
-    return event_types.draft(work, own[0], name=name, slug=FALLBACK, duration_minutes=30)
+    return draft_event_type(work, own[0], name=name, slug=FALLBACK, duration_minutes=30)
 
 
 async def _show(request: Request, work: Work, user: User, event_type: EventType) -> Response:

@@ -10,9 +10,9 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
-from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.errors import EventTypeChanged
 from openslot.domains.event_types.models import EventType, Question, QuestionKind, ShowIf
+from openslot.domains.event_types.operations import edit_event_type, get_event_type
 from openslot.domains.event_types.rules import MAX_QUESTIONS, WITH_OPTIONS, edition_of, find_event_type_faults
 from openslot.doors.web.dashboard.event_types.embeds import WITH_FRAMES
 from openslot.doors.web.dashboard.event_types.typed_rows import TypedRow, change_rows, list_rows, put_rows
@@ -65,14 +65,14 @@ class QuestionsForm(Struct, frozen=True, kw_only=True):
 
 @get("/event-types/{event_type_id}/questions")
 async def show_questions(work: Work, user: User, event_type_id: UUID) -> Response:
-    event_type = await event_types.get_event_type(work, user, event_type_id)
+    event_type = await get_event_type(work, user, event_type_id)
     return _show(user, event_type, Form(values=_write_form(event_type)))
 
 
 @post("/event-types/{event_type_id}/questions")
 async def save_questions(work: Work, user: User, event_type_id: UUID, form: Form[QuestionsForm]) -> Response:
     """Save the questions of an event type, or change those of the form without saving them."""
-    event_type = await event_types.get_event_type(work, user, event_type_id)
+    event_type = await get_event_type(work, user, event_type_id)
     if form["act"]:
         values, focus = change_questions(form.values, form["act"])
         return _show(user, event_type, Form(values=values), focus=focus)
@@ -83,7 +83,7 @@ async def save_questions(work: Work, user: User, event_type_id: UUID, form: Form
         return _show(user, event_type, form.with_faults(faults))
     try:
         async with work.attempt():
-            await event_types.edit_event_type(work, user, edited, edition=form["edition"], fields=("questions",))
+            await edit_event_type(work, user, edited, edition=form["edition"], fields=("questions",))
     except EventTypeChanged:
         values = {**form.values, "edition": edition_of(event_type)}
         return _show(user, event_type, Form(values=values), status=409)

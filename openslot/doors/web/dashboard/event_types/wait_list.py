@@ -8,8 +8,8 @@ from msgspec import Meta, Struct
 
 from openslot.domains.accounts.models import User
 from openslot.domains.event_types.rules import WAIT_LIST_MINUTES
-from openslot.domains.wait_list import operations as wait_list
 from openslot.domains.wait_list.models import ListedWait
+from openslot.domains.wait_list.operations import list_wait_list, remove_wait_list_entry, set_up_wait_list
 from openslot.domains.wait_list.rules import DEFAULT_MINUTES
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.pages import page, redirect
@@ -41,7 +41,7 @@ class WaitListRow(Struct, frozen=True, kw_only=True):
 @get("/event-types/{event_type_id}/wait-list")
 async def show_wait_list(work: Work, user: User, event_type_id: UUID, form: Form[WaitListForm] = Form()) -> Response:
     """Show whether there is a wait list, and who waits."""
-    event_type, listed, total = await wait_list.list_entries(work, user, event_type_id, page=1, limit=MOST)
+    event_type, listed, total = await list_wait_list(work, user, event_type_id, page=1, limit=MOST)
     stored = event_type.wait_list_minutes
     begun = {"minutes": str(stored or DEFAULT_MINUTES), **({"is_on": "on"} if stored else {})}
     return page(
@@ -81,12 +81,12 @@ def _show(each: ListedWait, user: User, work: Work) -> WaitListRow:
 async def save_wait_list(work: Work, user: User, event_type_id: UUID, form: Form[WaitListForm]) -> Response:
     """Switch the wait list on or off, and choose how long a free time is kept for each person."""
     sent = form.get()
-    await wait_list.set_up(work, user, event_type_id, minutes=sent.minutes if sent.is_on else None)
+    await set_up_wait_list(work, user, event_type_id, minutes=sent.minutes if sent.is_on else None)
     return redirect(f"/event-types/{event_type_id}/wait-list?done=saved")
 
 
 @post("/event-types/{event_type_id}/wait-list/{entry_id}/remove")
 async def remove_from_wait_list(work: Work, user: User, event_type_id: UUID, entry_id: UUID) -> Response:
     """Remove somebody; what is kept for them is offered to the next."""
-    await wait_list.remove(work, user, event_type_id, entry_id)
+    await remove_wait_list_entry(work, user, event_type_id, entry_id)
     return redirect(f"/event-types/{event_type_id}/wait-list?done=removed")

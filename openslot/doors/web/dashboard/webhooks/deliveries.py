@@ -72,7 +72,7 @@ async def endpoint_page(
     request: Request, work: Work, user: User, endpoint_id: UUID, *, refusal: RateLimited | None = None
 ) -> Response:
     """Show an endpoint, and why no test was sent if it was refused."""
-    overview, path = await webhooks.get_overview(work, user, endpoint_id), f"{HERE}/{endpoint_id}"
+    overview, path = await webhooks.get_endpoint_overview(work, user, endpoint_id), f"{HERE}/{endpoint_id}"
     endpoint, now = overview.endpoint, work.now
     query = read_list_query(request, user, path, *LOG_FIELDS, choices={"event": LOGGED_TYPES, "result": RESULTS})
     wanted = DeliveryFilter(
@@ -192,7 +192,7 @@ async def send_endpoint_test(request: Request, work: Work, user: User, endpoint_
     except RateLimited as refusal:
         return await endpoint_page(request, work, user, endpoint_id, refusal=refusal)
     async with work.transaction():
-        await webhooks.send_test(work, EndpointRef(endpoint_id, user.id))
+        await webhooks.send_test_event(work, EndpointRef(endpoint_id, user.id))
     return redirect(f"{HERE}/{endpoint_id}#test")
 
 
@@ -214,7 +214,7 @@ async def ask_to_rotate(work: Work, user: User, endpoint_id: UUID) -> Response:
 @post(f"{HERE}/{{endpoint_id}}/rotate")
 async def rotate_secret(work: Work, user: User, endpoint_id: UUID) -> Response:
     """Make a new secret and show it once, in this response."""
-    endpoint, secret = await webhooks.rotate_secret(work, EndpointRef(endpoint_id, user.id))
+    endpoint, secret = await webhooks.rotate_endpoint_secret(work, EndpointRef(endpoint_id, user.id))
     until = words.at(endpoint.previous_until or work.now, user.zone, now=work.now)
     return page(
         "dashboard/webhooks/secret.html",
@@ -258,7 +258,7 @@ async def show_replay(
         form = Form(values=values, faults=faults)
         if not faults:
             which = Replay.ALL if values["which"] == Replay.ALL else Replay.MISSED
-            count = await webhooks.count_replay(work, ref, span, which)
+            count = await webhooks.count_replayed_events(work, ref, span, which)
     elif form.kind is None:
         today = words.day(work.now, user.zone)
         form = Form(values={"from": (today - WEEK).isoformat(), "to": today.isoformat(), "which": "missed"})
@@ -281,7 +281,7 @@ async def replay_days(work: Work, user: User, endpoint_id: UUID, form: Form[Repl
     span, faults = _read_span(form.values, user)
     if faults:
         raise Invalid(details=faults)
-    sent = await webhooks.replay(work, EndpointRef(endpoint_id, user.id), span, form.get().which)
+    sent = await webhooks.replay_events(work, EndpointRef(endpoint_id, user.id), span, form.get().which)
     return redirect(f"{HERE}/{endpoint_id}?done=replayed&count={sent}#log")
 
 

@@ -86,7 +86,7 @@ def _name_url_fault(refusal: OutboundRefused) -> Invalid:
 @get(HERE)
 async def show_endpoints(work: Work, user: User) -> Response:
     """List the endpoints with how they are doing."""
-    found = await webhooks.list_overview(work, user)
+    found = await webhooks.list_endpoint_overviews(work, user)
     return page(
         "dashboard/webhooks/endpoints.html",
         user,
