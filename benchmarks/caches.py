@@ -53,7 +53,7 @@ USED_BY = {
     "doors.web.shared.figures:_format_short_day": "write a day of a chart, a hundred times in a page",
     "doors.web.shared.marks:find_color": "find the color of an event type, in every row",
     "doors.web.shared.marks:write_icon": "write an icon, dozens of times in a page",
-    "doors.web.shared.navigation:group_places": "group the places of the navigation, in every page",
+    "doors.web.shared.navigation:group_items": "group the items of the navigation, in every page",
     "doors.web.shared.pages:find_palette": "/help/palette",
     "doors.web.shared.save_bar:find_bar": "bar of a form",
     "doors.web.shared.static_files:_make": "make the style of a color, in every page with one",

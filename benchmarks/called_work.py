@@ -102,7 +102,7 @@ def _list_calls_of_pages() -> Mapping[str, Run]:
         "write a day of a chart, a hundred times in a page": lambda: figures._format_short_day(now, "de"),  # noqa: SLF001
         "find the color of an event type, in every row": lambda: marks.find_color("#7c3aed"),
         "write an icon, dozens of times in a page": lambda: marks.write_icon("check"),
-        "group the places of the navigation, in every page": lambda: navigation.group_places(everywhere),
+        "group the items of the navigation, in every page": lambda: navigation.group_items(everywhere),
         "make the style of a color, in every page with one": lambda: static._make("7c3aed"),
         "write a day with its weekday, a hundred times in a page": lambda: words.format_day(now, "de"),
         "say a text, dozens of times in every page": lambda: say("Sign in"),

@@ -167,11 +167,11 @@ async def renew_feed(
 
 async def _read_all(runtime: Runtime, found: list[CalendarConnection], *, since: datetime) -> list[CalendarConnection]:
     """Read connections, and return those that are still being read."""
-    places, unread = asyncio.Semaphore(AT_ONCE), []
+    limit, unread = asyncio.Semaphore(AT_ONCE), []
     with progress("Calendars", len(found)) as advance:
 
         async def read(connection: CalendarConnection) -> None:
-            async with places:
+            async with limit:
                 if not await sync_and_wait(runtime, connection.id, since=since, patience=PATIENCE):
                     unread.append(connection)
                 advance(1)

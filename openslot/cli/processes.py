@@ -70,8 +70,8 @@ def _announce(chosen: Settings, begins: str, **known: object) -> None:
 
     _warn(chosen)
     url = chosen.database_url
-    place = hide_password(url) if url else f"the embedded one in {chosen.data_dir.absolute()}"
-    log.info(begins, version=describe_version(), **known, database=place)
+    database = hide_password(url) if url else f"the embedded one in {chosen.data_dir.absolute()}"
+    log.info(begins, version=describe_version(), **known, database=database)
 
 
 def _warn(chosen: Settings) -> None:

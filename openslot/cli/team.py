@@ -218,7 +218,7 @@ async def list_event_types(work: Work, team: Slug) -> Answer:
 
 @command(event_type_app, "hosts")
 async def change_hosts(work: Work, team: Slug, event_type: EventTypeId, *, group: Groups) -> Answer:
-    """Change of which groups an event type picks its hosts; groups keep their credits by their place."""
+    """Change of which groups an event type picks its hosts; groups keep their credits by their position."""
     found = await teams.get_team_by_slug(work, team)
     made = await hosting.get_team_event_type(work, found, event_type)
     await hosting.change_hosting(work, found, made.id, groups=await _read_groups(work, found, group))
@@ -280,27 +280,27 @@ async def _read_groups(work: Work, team: Team, texts: Sequence[str]) -> list[Gro
     hosts = (host for text in texts for word in text.split() for host in word.partition("=")[2].split(","))
     found = await teams.find_team_members(work, team, {host.partition(":")[0] for host in hosts})
     known = {email: each.member.user_id for email, each in found.items()}
-    return [_read_group(text, known, place) for place, text in enumerate(texts)]
+    return [_read_group(text, known, index) for index, text in enumerate(texts)]
 
 
-def _read_group(text: str, known: dict[str, UUID], place: int) -> GroupWanted:
+def _read_group(text: str, known: dict[str, UUID], index: int) -> GroupWanted:
     words = dict(_split(word) for word in text.split())
     pick_, of = words.pop("pick", "1"), words.pop("of", "")
     if not pick_.isdecimal():
-        raise Invalid(details={f"groups.{place}.pick": "must be a number"})
+        raise Invalid(details={f"groups.{index}.pick": "must be a number"})
     filter_ = {name: tuple(values.split(",")) for name, values in words.items()}
     if filter_ or of == EVERYBODY:
         if of not in {"", EVERYBODY}:
-            raise Invalid(details={f"groups.{place}.of": "can't be combined with a filter"})
+            raise Invalid(details={f"groups.{index}.of": "can't be combined with a filter"})
         return GroupWanted(pick=int(pick_), filter=filter_)
     hosts = []
     for host in filter(None, of.split(",")):
         email, *numbers = host.split(":")
         if email not in known:
-            raise Invalid(details={f"groups.{place}.of": f"{email} is not a member of the team"})
+            raise Invalid(details={f"groups.{index}.of": f"{email} is not a member of the team"})
         if len(numbers) > 2 or not all(number.isdecimal() for number in numbers if number):
             raise Invalid(
-                details={f"groups.{place}.of": f"{host} must be EMAIL, EMAIL:WEIGHT or EMAIL:WEIGHT:PRIORITY"}
+                details={f"groups.{index}.of": f"{host} must be EMAIL, EMAIL:WEIGHT or EMAIL:WEIGHT:PRIORITY"}
             )
         weight, priority = (int(number) if number else None for number in (*numbers, "", "")[:2])
         hosts.append(HostWanted(user_id=known[email], weight=weight, priority=priority))

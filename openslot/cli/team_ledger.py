@@ -33,12 +33,12 @@ async def show_ledger(work: Work, team: Slug, limit: Limit = 50) -> Answer:
     shown, rows = [], []
     for event_type in await hosting.list_team_event_types(work, found):
         for loaded in await load_groups(work, event_type.id):
-            place = loaded.group.position + 1
+            number = loaded.group.position + 1
             for member in loaded.members:
                 count = had.get((member.group_id, member.user_id), 0)
-                more = {"event_type": event_type.slug, "group": place, "bookings": count}
+                more = {"event_type": event_type.slug, "group": number, "bookings": count}
                 shown.append(pick(member, "group_id user_id email weight priority credit", **more))
-                rows.append((event_type.slug, place, member.email, member.weight, count, _write(member.credit)))
+                rows.append((event_type.slug, number, member.email, member.weight, count, _write(member.credit)))
     entries = [
         pick(each, "group_id user_id assignment_id booking_id delta served reason at")
         for each in await list_last_entries(work, found.id, limit=limit)

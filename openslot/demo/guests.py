@@ -1,4 +1,4 @@
-"""Those who book with the demo's hosts."""
+"""The people who book with the demo's hosts."""
 
 from msgspec import Struct
 

@@ -202,8 +202,8 @@ def _starts(count: int, now: datetime) -> Iterator[datetime]:
     days = max(60, -(-count // 8))
     monday = (now - timedelta(days=now.weekday() + days // 2 // 5 * 7)).date()
     stride = max(1, days * SLOTS_A_DAY // max(1, count))
-    for place in range(0, count * stride, stride):
-        workday, slot = divmod(place, SLOTS_A_DAY)
+    for index in range(0, count * stride, stride):
+        workday, slot = divmod(index, SLOTS_A_DAY)
         day = monday + timedelta(days=workday // 5 * 7 + workday % 5)
         yield datetime(day.year, day.month, day.day, 9, tzinfo=UTC) + timedelta(minutes=30 * slot)
 

@@ -17,7 +17,7 @@ WEEKDAYS = (0.8, 1.15, 1.1, 1.0, 0.9, 0.5, 0.5)
 KEPT, CANCELLED, MOVED, MISSED = "kept", "cancelled", "moved", "missed"
 FATES = {KEPT: 74, CANCELLED: 11, MOVED: 9, MISSED: 6}
 SEATS_TAKEN = 4
-"""At most, in one group session."""
+"""The most seats taken in one group session."""
 LONGEST_LEAD = timedelta(days=13)
 A_DAY = timedelta(days=1)
 
@@ -30,7 +30,7 @@ class PastMeeting(Struct, frozen=True, kw_only=True):
     offer: EventType
     starts_at: datetime
     guests: tuple[tuple[Guest, datetime], ...]
-    """Each with the moment at which they have booked."""
+    """The guests, each with the moment at which they have booked."""
     fate: str = KEPT
     previous_starts_at: datetime | None = None
 

@@ -32,7 +32,7 @@ from openslot.platform.core.events import Event
 from openslot.platform.core.ids import new_id
 
 DISPUTED, PARTLY_REFUNDED = -3, -4
-"""Which of the meetings that took place, counted from the last: on both days a meeting was over long ago."""
+"""The indexes, from the end, of meetings that took place: on both days a meeting was over long ago."""
 ANSWER_WITHIN = timedelta(days=14)
 
 

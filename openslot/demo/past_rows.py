@@ -56,7 +56,7 @@ class PastRows:
         self._host_actor = Actor(kind=ActorKind.SESSION, user_id=host.id, is_demo=True)
         self._chance = chance
         self._contacts: dict[str, tuple[Contact, Contact]] = {}
-        """As each was added with the first booking, and with what the host has written down later."""
+        """Each contact as first added, and with what the host has written down later."""
         self._offers: dict[UUID, EventType] = {}
         self._claims: list[dict[str, Any]] = []
         self._seats: list[dict[str, Any]] = []

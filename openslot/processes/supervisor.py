@@ -202,7 +202,7 @@ def _metrics_directory(processes: int) -> Iterator[None]:
     if processes == 1:
         yield
         return
-    place = MEMORY if os.access(MEMORY, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="openslot-metrics-", dir=place) as directory:
+    folder = MEMORY if os.access(MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="openslot-metrics-", dir=folder) as directory:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = directory
         yield

@@ -24,7 +24,7 @@ class CalendarConference(ABC, Generic[C]):
     label: str
     kind: ClassVar[ConnectionKind]
     no_calendar: ClassVar[Text]
-    """What is missing while bookings are written elsewhere."""
+    """The reason shown while bookings are written to another calendar."""
 
     @abstractmethod
     def open_client(self, runtime: Runtime, outbound: Outbound, tokens: TokenSource, mailbox: UUID) -> C: ...

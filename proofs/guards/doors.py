@@ -109,7 +109,7 @@ OF_DOORS: tuple[Mutant, ...] = (
     mutant(
         "half a change",
         "doors/http/test_transactions.py::test_what_is_refused_is_undone_however_it_is_said",
-        ("doors/http/handlers.py", "work.is_undone = response.status >= 400", "work.is_undone = False"),
+        ("doors/http/handlers.py", "work.rolls_back = response.status >= 400", "work.rolls_back = False"),
     ),
     mutant(
         "a start that prints no link",

@@ -154,8 +154,8 @@ OF_TIMES: tuple[Mutant, ...] = (
     ),
     mutant(
         "an endpoint that stays slow",
-        "platform/jobs/test_gate.py::test_what_waits_at_a_target_that_was_silent_is_called_one_by_one_until_it_is_quick_again",
-        ("platform/jobs/gate.py", "at_least=int(answered is True and took <= QUICK)", "at_least=0"),
+        "platform/jobs/test_fair_places.py::test_what_waits_at_a_target_that_was_silent_is_called_one_by_one_until_it_is_quick_again",
+        ("platform/jobs/places.py", "at_least=int(answered is True and took <= QUICK)", "at_least=0"),
     ),
     mutant(
         "an answer before the disk has it",
@@ -182,8 +182,8 @@ OF_TIMES: tuple[Mutant, ...] = (
         ("domains/access/limits/store.py", "date_part('epoch', clock_timestamp())", "date_part('epoch', now())"),
     ),
     mutant(
-        "an open gate",
-        "domains/access/test_gate.py::test_a_good_key_waits_with_its_address_and_is_not_charged",
+        "failures without a limit",
+        "domains/access/test_failure_limit.py::test_a_good_key_waits_with_its_address_and_is_not_charged",
         ("domains/access/door.py", 'if row["failed"] >= _failed_limit(settings, kind):', "if False:"),
     ),
     mutant(

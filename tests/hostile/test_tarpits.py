@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from openslot.domains.webhooks import reactions
 from openslot.platform.core.config import Networks, Settings
 from openslot.platform.core.work import Runtime
-from openslot.platform.jobs import gate
+from openslot.platform.jobs import places
 from openslot.runtime import open_runtime
 from tests.hostile.support import add_owner, happen, until, working
 from tests.support.parts import LONG
@@ -110,7 +110,7 @@ async def test_every_tarpit_has_its_try_and_those_that_wait_lose_none(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reactions, "ANSWER_WITHIN", timedelta(milliseconds=300))
-    monkeypatch.setattr(gate, "HANGING_GUESS", timedelta(milliseconds=300))
+    monkeypatch.setattr(places, "HANGING_GUESS", timedelta(milliseconds=300))
     async with besieged(runtime, owners=4) as pit, working(runtime):
         await until(lambda: len(pit.asked) == 4 * TARPITS_EACH)
         # Whoever was turned away has not lost a try by it.

@@ -12,7 +12,7 @@ from openslot.platform.core.events import Effect
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.work import Runtime
 from openslot.platform.jobs.effects import run_effect
-from openslot.platform.jobs.gate import Gate
+from openslot.platform.jobs.places import FairPlaces
 from openslot.platform.jobs.worker import run_worker
 from tests.support.clocks import MovingClock
 
@@ -31,11 +31,11 @@ async def start_effect(db: Db, attempt: EffectAttempt, *, now: datetime) -> Effe
     return read_effect(rows[0]) if rows[0]["id"] is not None else None
 
 
-async def run_attempt(runtime: Runtime, attempt: EffectAttempt, gate: Gate | None = None) -> None:
+async def run_attempt(runtime: Runtime, attempt: EffectAttempt, fair_places: FairPlaces | None = None) -> None:
     """Make one attempt of an effect, if it can be started."""
     effect = await start_effect(runtime.pool, attempt, now=runtime.clock())
     if effect is not None:
-        await run_effect(runtime, effect, gate)
+        await run_effect(runtime, effect, fair_places)
 
 
 @asynccontextmanager
@@ -56,8 +56,8 @@ async def next_try(runtime: Runtime) -> datetime | None:
     return due
 
 
-async def work_off(runtime: Runtime, clock: MovingClock, gate: Gate | None = None) -> None:
-    """Run all that is due at this moment, one after the other; each as if it were the first, or with one gate."""
+async def work_off(runtime: Runtime, clock: MovingClock, fair_places: FairPlaces | None = None) -> None:
+    """Run all that is due at this moment, one after the other; each as if it were the first, or with shared places."""
     while True:
         row = await runtime.pool.fetchrow(
             """select id, round from effects where state = 'queued' and next_try_at <= $1
@@ -66,7 +66,7 @@ async def work_off(runtime: Runtime, clock: MovingClock, gate: Gate | None = Non
         )
         if row is None:
             return
-        await run_attempt(runtime, EffectAttempt(row["id"], row["round"]), gate)
+        await run_attempt(runtime, EffectAttempt(row["id"], row["round"]), fair_places)
 
 
 async def work_until_settled(runtime: Runtime, clock: MovingClock) -> None:

@@ -50,7 +50,7 @@ class CredentialMatch(NamedTuple):
     """What the door has found for a credential, and the position of this request among those with the same one."""
 
     row: Row
-    turn: int
+    nth: int
 
 
 async def enter(runtime: Runtime, kind: CredentialKind, *, authorization: str, address: str) -> Entry:
@@ -58,14 +58,14 @@ async def enter(runtime: Runtime, kind: CredentialKind, *, authorization: str, a
     credential, settings, rules = bearer(authorization), runtime.settings, RULES[kind]
     if not is_wellformed(credential, kind):
         await refuse_failed(runtime, address, kind)
-    lookup = CredentialLookup(fingerprint(credential), gate_of(address, kind))
-    row, turn = await runtime.batcher(rules.look_at).ask(lookup)
+    lookup = CredentialLookup(fingerprint(credential), failures_of(address, kind))
+    row, nth = await runtime.batcher(rules.look_at).ask(lookup)
     if row["failed"] >= _failed_limit(settings, kind):
         note_kept_out(kind, address)
-        raise TooManyFailures(retry_after=seconds_until(row["gate_free_at"], row["now"]))
+        raise TooManyFailures(retry_after=seconds_until(row["open_at"], row["now"]))
     entry = None
     if row["credential_id"] is not None:
-        verdict = read_verdict(row, rules.limit(settings), turn=turn)
+        verdict = read_verdict(row, rules.limit(settings), nth=nth)
         entry = rules.admit(row, verdict, credential, runtime.clock())
     if entry is None:
         await refuse_failed(runtime, address, kind)
@@ -131,12 +131,12 @@ async def _look_at(
     """Check all waiting requests at once; requests with the same credential are numbered in order."""
     limit, failed_limit = RULES[kind].limit(runtime.settings), _failed_limit(runtime.settings, kind)
     rows = await look_up(runtime.pool, kind, lookups, failed_limit=failed_limit, limit=limit, now=runtime.clock())
-    turns: Counter[UUID] = Counter()
+    asked: Counter[UUID] = Counter()
     matches = []
     for row in (rows[lookup] for lookup in lookups):
         if row["failed"] < failed_limit:
-            turns[row["credential_id"]] += 1
-        matches.append(CredentialMatch(row, turns[row["credential_id"]]))
+            asked[row["credential_id"]] += 1
+        matches.append(CredentialMatch(row, asked[row["credential_id"]]))
     return matches
 
 
@@ -188,7 +188,7 @@ async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
 
 
 async def refuse_failed(runtime: Runtime, address: str, kind: CredentialKind) -> NoReturn:
-    verdict = await take_from_bucket(runtime.pool, gate_of(address, kind), _failed_limit(runtime.settings, kind))
+    verdict = await take_from_bucket(runtime.pool, failures_of(address, kind), _failed_limit(runtime.settings, kind))
     if not verdict.taken:
         note_kept_out(kind, address)
         raise TooManyFailures(retry_after=verdict.retry_after)
@@ -196,7 +196,7 @@ async def refuse_failed(runtime: Runtime, address: str, kind: CredentialKind) ->
     raise Unauthorized
 
 
-def gate_of(address: str, kind: CredentialKind = CredentialKind.API_KEY) -> str:
+def failures_of(address: str, kind: CredentialKind = CredentialKind.API_KEY) -> str:
     """Name the log of failed authentications of an address: one for every door but that of assistants.
 
     The assistants of many people come from the addresses of one company, and each begins without a token.

@@ -86,7 +86,7 @@ def name_asker(runtime: Runtime, from_address: str) -> bytes:
 
 
 def find_wait(alike: Sequence[datetime], all_: Sequence[datetime], *, now: datetime) -> timedelta | None:
-    """Return how long no code is sent, by when codes were sent within an hour, newest first; None: one may be sent.
+    """Return how long no code is sent, by when codes were sent within an hour, newest first; None if one may be.
 
     Those that are `alike` were for the same event type and network.
     """

@@ -28,7 +28,7 @@ class RetriedRequest(Struct, frozen=True, kw_only=True):
     key: str
     body_hash: bytes
     network: str = ""
-    """Where it comes from, if who asks is known by what they send alone; empty: by their credential."""
+    """The network that the caller is recognized by; empty if a credential identifies the caller."""
 
 
 class StoredResponse(Struct, frozen=True, kw_only=True):

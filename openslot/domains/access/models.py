@@ -85,8 +85,8 @@ def checksum(stem: str) -> str:
     value = crc32(stem.encode())
     digits = ""
     for _ in range(6):
-        value, place = divmod(value, 62)
-        digits = BASE62[place] + digits
+        value, digit = divmod(value, 62)
+        digits = BASE62[digit] + digits
     return digits
 
 
@@ -127,7 +127,7 @@ class EmailCode(Struct, frozen=True, kw_only=True):
     event_type_id: UUID
     email: str
     locale: str | None
-    """A language tag; None: the host's."""
+    """A language tag; None if the host's is used."""
     expires_at: datetime
 
 
@@ -136,7 +136,7 @@ class Session(Struct, frozen=True, kw_only=True):
     user_agent: str
     created_at: datetime
     last_seen_at: datetime | None
-    """To the hour; None: not for more than an hour after it began."""
+    """When it was last used, to the hour; None if only within the first hour."""
 
 
 class SecondFactorNeeded(Struct, frozen=True, kw_only=True):
@@ -174,18 +174,18 @@ class LimitVerdict(Struct, frozen=True, kw_only=True):
         return max(0, self.limit - self.used)
 
     def check(self, message: str = Text("Too many requests")) -> None:
-        """Refuse the request if it got no place in the log."""
+        """Refuse the request if it was not taken into the log."""
         if not self.taken:
             raise LimitReached(message, limit=self.limit, retry_after=self.retry_after)
 
 
-def read_verdict(row: Mapping[str, Any], limit: int, *, turn: int = 1) -> LimitVerdict:
-    """Read a row that has the verdict's columns and `now`, for the request at this position among those it counts."""
+def read_verdict(row: Mapping[str, Any], limit: int, *, nth: int = 1) -> LimitVerdict:
+    """Read a row that has the verdict's columns and `now`, for the n-th of the requests that it counts."""
     given = row["taken"]
     return LimitVerdict(
-        taken=turn <= given,
+        taken=nth <= given,
         limit=limit,
-        used=row["used"] - max(0, given - turn),
+        used=row["used"] - max(0, given - nth),
         retry_after=seconds_until(row["free_at"], row["now"]),
     )
 
@@ -207,7 +207,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     waiting_requests: int = 0
     """How many calls of their assistants wait for the user's decision, if there is a session."""
     stopped_channels: tuple[str, ...] = ()
-    """Which outgoing messages are stopped on the platform, if there is a session."""
+    """The outgoing channels that are stopped on the platform, if there is a session."""
     event_colors: tuple[str, ...] = ()
     """The user's event types, active ones first, each as its id and its color, if there is a session."""
     takes_payments: bool = False
@@ -215,9 +215,9 @@ class Entry(Struct, frozen=True, kw_only=True):
     has_number: bool = False
     """Whether a number for messages or calls is connected for the user, if there is a session."""
     unread_threads: int = 0
-    """In how many conversations the user has messages to read, counted up to 100, if there is a session."""
+    """How many of the user's conversations have unread messages, counted up to 100, if there is a session."""
     limit: LimitVerdict | None = None
-    """Of the credential, if it has one."""
+    """The rate limit of the credential, if it has one."""
 
 
 class AgentEntry(Entry, frozen=True, kw_only=True):
@@ -236,9 +236,9 @@ class AsksFirst(StrEnum):
 
     NEVER = "never"
     DESTRUCTIVE = "destructive"
-    """Those that change or delete what exists."""
+    """Calls that change or delete what exists."""
     WRITES = "writes"
-    """All that change something."""
+    """All calls that change something."""
 
 
 class AssistantEntry(Entry, frozen=True, kw_only=True):
@@ -248,9 +248,9 @@ class AssistantEntry(Entry, frozen=True, kw_only=True):
     grant_id: UUID
     client_name: str
     scopes: frozenset[str]
-    """What the user has allowed."""
+    """The scopes that the user has granted."""
     resource: str
-    """For which server the token was issued."""
+    """The server for which the token was issued."""
     policies: frozenset[AssistantPolicy]
-    """What the organizations of the user say about assistants."""
+    """The policies on assistants of the user's organizations."""
     asks_first: AsksFirst = AsksFirst.NEVER

@@ -22,7 +22,7 @@ AT_ONCE = 2
 WAIT_SECONDS = 10.0
 BUSY = "Too many passwords are being checked right now"
 
-# There is one queue, but strangers and known devices have separate places, so that many strangers lock nobody else out.
+# There is one queue, but strangers and known devices have separate limits, so that many strangers lock nobody else out.
 STRANGERS = Semaphore(AT_ONCE + 16)
 KNOWN = Semaphore(AT_ONCE + 32)
 
@@ -38,22 +38,22 @@ def check_password(password: str) -> None:
         raise WeakPassword
 
 
-async def hash_password(password: str, places: Semaphore = KNOWN) -> str:
-    return await _run(lambda: _hasher.hash(password), places)
+async def hash_password(password: str, limit: Semaphore = KNOWN) -> str:
+    return await _run(lambda: _hasher.hash(password), limit)
 
 
-async def is_password(password: str, password_hash: str | None, places: Semaphore = KNOWN) -> bool:
+async def is_password(password: str, password_hash: str | None, limit: Semaphore = KNOWN) -> bool:
     """Return whether this is the password; without a hash the answer is no and takes the same time."""
-    matches = await _run(lambda: _verify(password, password_hash or _nobodys()), places)
+    matches = await _run(lambda: _verify(password, password_hash or _nobodys()), limit)
     return matches and password_hash is not None
 
 
-async def _run(do: Callable[[], T], places: Semaphore) -> T:
-    """Run a function in one of the threads; refuse if there is no free place or the wait for a thread is too long."""
-    if not places.acquire(blocking=False):
+async def _run(do: Callable[[], T], limit: Semaphore) -> T:
+    """Run a function in one of the threads; refuse if too many run or the wait for a thread is too long."""
+    if not limit.acquire(blocking=False):
         raise Unavailable(BUSY)
     running = _threads.submit(do)
-    running.add_done_callback(lambda _: places.release())
+    running.add_done_callback(lambda _: limit.release())
     result = asyncio.wrap_future(running)
     try:
         await asyncio.wait([result], timeout=WAIT_SECONDS)

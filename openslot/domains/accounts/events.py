@@ -63,7 +63,7 @@ class UserSettingsChanged(UserEvent, frozen=True, kw_only=True):
 
     type: ClassVar[str] = "user.settings_changed"
     changed: tuple[str, ...]
-    """Which of the following."""
+    """The names of the changed settings, among the fields below."""
     name: str
     username: str
     zone: str

@@ -66,9 +66,9 @@ class User(Struct, frozen=True, kw_only=True):
     welcome_step: int | None = None
     """The next of the first steps of a new user; None once they are finished or skipped."""
     theme: ColorTheme | None = None
-    """None: the system's."""
+    """None if the system's theme is used."""
     hour_format: Hours | None = None
-    """None: as usual in the language; so is `first_weekday`, which counts from Monday as 0."""
+    """None if it is the usual one of the language, here and for `first_weekday`, which counts from Monday as 0."""
     first_weekday: int | None = None
 
 
@@ -99,7 +99,7 @@ class UserSettings(Struct, frozen=True, kw_only=True):
 
 
 class Preferences(Struct, frozen=True, kw_only=True):
-    """How a user wants their own pages to look; None: as the system and the language have it."""
+    """How a user wants their own pages to look; None for what is usual in the system and the language."""
 
     theme: ColorTheme | None
     hour_format: Hours | None
@@ -134,7 +134,7 @@ class Organization(Struct, frozen=True, kw_only=True):
     plan: Plan
     plan_until: datetime | None
     plan_origin: Literal["operator", "subscription"] | None = None
-    """Who has decided the plan; None: nobody, or an operator before this was recorded."""
+    """Whether an operator or a subscription set the plan; None if it was set before this was recorded, or by nobody."""
     keeps_bookings: bool = False
     """Whether the bookings of a suspended member stay."""
     departure_share: int = 20
@@ -154,16 +154,16 @@ class Brand(Struct, frozen=True, kw_only=True):
     color: str = DEFAULT_COLOR
     logo_url: str | None = None
     logo_size: tuple[int, int] | None = None
-    """Width and height of an uploaded logo in mail; None: not known."""
+    """The width and height of an uploaded logo in mail; None if not known."""
     photo_url: str | None = None
-    """Shown beside the name if there is no logo."""
+    """The photo beside the name, if there is no logo."""
 
 
 PRODUCT = Brand(name="Openslot")
 
 
 class ChosenBrand(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is shown in the mail of a user or of an organization's members; None: nothing was chosen."""
+    """What is shown in the mail of a user or of an organization's members; None if nothing was chosen."""
 
     name: str | None = None
     color: str | None = None
@@ -268,11 +268,11 @@ class Member(Struct, frozen=True, kw_only=True):
     active: bool
     """Whether it counts: the plan is shared, and a managed account is open."""
     said_active: bool | None
-    """What the provider says; None once it has removed the attribute."""
+    """Whether the provider says that the member is active; None once it has removed the attribute."""
     pending: bool
     """Whether the owner of the account has yet to accept."""
     profile: dict[str, Any] | None
-    """The attributes as a provider sent them; None: no provider has."""
+    """The attributes as a provider sent them; None if no provider manages the member."""
     version: int
     is_in_domain: bool
     """Whether the account's address is in a domain that this organization has verified."""
@@ -338,7 +338,7 @@ class MemberFilter(Struct, frozen=True, kw_only=True):
     search: str = ""
     role: str = ""
     state: str = ""
-    """`active`, `invited` or `suspended`; empty: all."""
+    """`active`, `invited` or `suspended`; empty for all."""
 
 
 class Invitation(Struct, frozen=True, kw_only=True):

@@ -328,12 +328,11 @@ select {LOCK_HOST} from (
 
 
 async def lock_leavers(db: Db, user_ids: Sequence[UUID], *, team_ids: Sequence[UUID] = ()) -> None:
-    """Lock hosts who may leave, and all who may have to take their bookings, with those of some more teams.
+    """Lock, in this order: the event types of their teams and of some more, then all hosts who may be involved.
 
-    The locks of the event types of their teams come first, then those of all hosts of these teams and of those who may
-    take an event type over, in their order.
+    These are the hosts who may leave, all hosts of the teams, and those who may take an event type over.
     """
-    # Who was taken out of a team together with many others still hosts bookings of it, and what is asked for.
+    # A host who was removed from a team may still host its bookings and requests, so their teams are locked too.
     statement = """select team_id from team_members where user_id = any($1)
         union select team_id from event_types where owner_id = any($1) and team_id is not null
         union select e.team_id from booking_hosts h join bookings b on b.id = h.booking_id

@@ -31,7 +31,7 @@ class CauseKind(StrEnum):
     MAIL_DOMAIN = "mail_domain"
     """Everybody at a mail domain, but not at those of large providers."""
     LIMIT = "limit"
-    """All who cause messages together: the limits of a host, a number and a recipient in 24 hours."""
+    """Everybody who causes messages together: the limits of a host, a number and a recipient in 24 hours."""
     COUNTRY = "country"
     """A country that a number does not send messages to."""
     DAY = "day"
@@ -44,7 +44,7 @@ class CostCause(Struct, frozen=True, kw_only=True):
     kind: CauseKind
     name: str
     age: timedelta = timedelta()
-    """Of an account."""
+    """The age of the account, if an account causes it."""
     is_trusted: bool = False
     """Whether an account was made by the operator, an organization or an identity provider, or is paid for."""
     people: int = 0

@@ -32,7 +32,7 @@ from openslot.platform.core.work import Periodic, Runtime, Work
 from openslot.platform.jobs.batches import delete_old
 
 CLIENT_ADDRESS: ContextVar[str | None] = ContextVar("CLIENT_ADDRESS", default=None)
-"""Where the request comes from that is answered just now, as `access.door.client_address` names it."""
+"""The client address of the current request, as `access.door.client_address` names it."""
 REFUSED = prometheus_client.Counter(
     "openslot_allowance_refused",
     "Requests that were refused because who caused them had used an allowance up.",

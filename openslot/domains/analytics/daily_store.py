@@ -62,7 +62,7 @@ with {DAYS}, figures as (
     where d.is_kept
     union all select * from ({COUNTED}) c where c.name = any($3::text[])
 )
-select width_bucket(on_day, $4::date[]) as place, name, case when name = any($5::text[]) then key else '' end as key,
+select width_bucket(on_day, $4::date[]) as index, name, case when name = any($5::text[]) then key else '' end as key,
     sum(amount)::bigint as amount
 from figures where name <> 'visits' or key <> 'internal' or name = any($5::text[])
 group by 1, 2, 3 order by 1, 2, 4 desc, 3"""
@@ -77,7 +77,7 @@ select d.on_day, f.block, f.hosts from open_days d cross join lateral (
     join users u on u.id = h.host_id group by 1) f"""
 ACTIVE = f"""
 with {DAYS}, active as (
-    select width_bucket(on_day, $3::date[]) as place, block, bit_or(hosts) as hosts from (
+    select width_bucket(on_day, $3::date[]) as index, block, bit_or(hosts) as hosts from (
         select d.on_day, a.block, a.hosts from days d cross join lateral (
             select block, hosts from active_hosts k where k.on_day = d.on_day offset 0) a
         where d.is_kept
@@ -97,13 +97,13 @@ async def sum_figures(
     Visits that come from another page of the same host count only by their source.
     """
     rows = await db.fetch(SUMS, first, last, list(names), list(starts), list(keyed))
-    return [DailySum(place=row["place"] - 1, name=row["name"], key=row["key"], amount=row["amount"]) for row in rows]
+    return [DailySum(index=row["index"] - 1, name=row["name"], key=row["key"], amount=row["amount"]) for row in rows]
 
 
 async def count_active_hosts(db: Db, first: date, last: date, *, starts: Sequence[date]) -> dict[int, int]:
     """Count the hosts with whom bookings were made from each of some days to the next."""
-    statement = f"{ACTIVE} select place - 1 as place, sum(bit_count(hosts))::bigint as hosts from active group by 1"
-    return {row["place"]: row["hosts"] for row in await db.fetch(statement, first, last, list(starts))}
+    statement = f"{ACTIVE} select index - 1 as index, sum(bit_count(hosts))::bigint as hosts from active group by 1"
+    return {row["index"]: row["hosts"] for row in await db.fetch(statement, first, last, list(starts))}
 
 
 async def list_retained(db: Db, first: date, last: date, *, starts: Sequence[date], ends: date) -> list[RetainedHosts]:
@@ -115,12 +115,12 @@ async def list_retained(db: Db, first: date, last: date, *, starts: Sequence[dat
                 and u.created_at < ($4::date + 1)::timestamp at time zone 'UTC'
             group by 1, 2
         )
-        select cohort - 1 as cohort, null::int as place, sum(bit_count(hosts))::bigint as hosts from cohorts group by 1
-        union all select u.cohort - 1, a.place - 1, sum(bit_count(u.hosts & a.hosts))::bigint
-        from cohorts u join active a on a.block = u.block and a.place >= u.cohort group by 1, 2
+        select cohort - 1 as cohort, null::int as index, sum(bit_count(hosts))::bigint as hosts from cohorts group by 1
+        union all select u.cohort - 1, a.index - 1, sum(bit_count(u.hosts & a.hosts))::bigint
+        from cohorts u join active a on a.block = u.block and a.index >= u.cohort group by 1, 2
         having sum(bit_count(u.hosts & a.hosts)) > 0"""
     rows = await db.fetch(statement, first, last, list(starts), ends)
-    return [RetainedHosts(cohort=row["cohort"], place=row["place"], hosts=row["hosts"]) for row in rows]
+    return [RetainedHosts(cohort=row["cohort"], index=row["index"], hosts=row["hosts"]) for row in rows]
 
 
 @custom_plans
@@ -131,10 +131,10 @@ async def sum_event_type(
     counted = _write_bookings("and b.event_type_id = $4")
     statement = f"""
         with open_days as (select g::date as on_day from generate_series($1::date, $2::date, interval '1 day') g)
-        select width_bucket(on_day, $3::date[]) as place, name, sum(amount)::bigint as amount
+        select width_bucket(on_day, $3::date[]) as index, name, sum(amount)::bigint as amount
         from ({counted}) c group by 1, 2"""
     rows = await db.fetch(statement, first, last, list(starts), event_type_id)
-    return [DailySum(place=row["place"] - 1, name=row["name"], key="", amount=row["amount"]) for row in rows]
+    return [DailySum(index=row["index"] - 1, name=row["name"], key="", amount=row["amount"]) for row in rows]
 
 
 async def lock_days(db: Db) -> None:

@@ -22,7 +22,7 @@ class PageView(Struct, frozen=True, kw_only=True):
     """None is the host's own page."""
 
     on: date
-    """In the host's time zone, or the team's."""
+    """The day in the time zone of the host, or of the team."""
 
     source: str
 
@@ -57,16 +57,16 @@ class Funnel(Struct, frozen=True, kw_only=True):
     first: date
     last: date
     total: dict[FunnelStep, int]
-    """Every step, in order, those that nobody has taken too."""
+    """The sum of every step, in order, including steps that nobody has taken."""
     days: tuple[FunnelCount, ...]
-    """Only what was taken, the first day first."""
+    """The steps that were taken, the first day first; days and steps without any are missing."""
 
 
 class DailySum(Struct, frozen=True, kw_only=True):
     """The sum of a figure over some days."""
 
-    place: int
-    """Of these days among those that were asked for."""
+    index: int
+    """The index of these days among the days that were asked for."""
     name: str
     key: str
     amount: int
@@ -76,8 +76,8 @@ class RetainedHosts(Struct, frozen=True, kw_only=True):
     """How many users of a group have signed up, or had bookings later."""
 
     cohort: int
-    place: int | None
-    """Of the days in which they had bookings; None: how many have signed up."""
+    index: int | None
+    """The index of the days in which they had bookings; None if this counts who signed up."""
     hosts: int
 
 
@@ -91,7 +91,7 @@ class LogCount(Struct, frozen=True, kw_only=True):
     status: str
     amount: int
     seconds: int = 0
-    """Of calls."""
+    """The length of calls; 0 for everything else."""
 
 
 class TopEventType(Struct, frozen=True, kw_only=True):
@@ -205,8 +205,8 @@ class HostOverview(Struct, frozen=True, kw_only=True):
     """What the first screen says about a host besides bookings."""
 
     visits: dict[date, int]
-    """Of all pages together, by day; a day without any is missing."""
+    """The visits of all pages together, by day; a day without any is missing."""
     bookings: int
-    """Made in the same days."""
+    """How many bookings were made in the same days."""
     busy: list[tuple[int, int]]
     """When connected calendars say that the host is busy, in whole seconds since 1970."""

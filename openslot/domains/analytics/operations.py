@@ -17,7 +17,7 @@ from openslot.platform.core.work import Periodic, Runtime, Work
 from openslot.platform.jobs.batches import repeat
 
 MAX_SOURCES = 50
-"""Per page and day; what comes from further ones is counted together."""
+"""The most sources per page and day; further ones are counted together."""
 
 MAX_WAITING = 1000
 

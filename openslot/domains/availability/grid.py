@@ -97,10 +97,10 @@ class Grid(Struct, frozen=True):
     """The hours, weekly or override, merged where they touch or overlap."""
 
     stretches: list[Interval]
-    """From a start that is counted from to the second after the last start that it gives."""
+    """Runs of starts: from the first, which the step counts from, to the second after the last."""
 
     holidays: list[tuple[int, int, int]]
-    """What public holidays close of the ranges: start, end, and the day number of the holiday."""
+    """The parts of the ranges that public holidays close: start, end, and the day number of the holiday."""
 
 
 def lay_grid(schedule: Schedule, offsets: Offsets, *, first_day: int, last_day: int, duration: int) -> Grid:

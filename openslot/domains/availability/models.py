@@ -130,7 +130,7 @@ class HostInputs(Struct, frozen=True, kw_only=True):
     name: str
     schedule: Schedule
     taken: Taken
-    """Its starts are those of the event type's bookings that they host."""
+    """The claims and the starts of the event type's bookings that they host."""
 
     booked_in_all: Sequence[int] = ()
     """The starts of all that takes their time; a group session is one."""
@@ -148,15 +148,15 @@ class GroupInputs(Struct, frozen=True, kw_only=True):
 
 
 class TeamInputs(Struct, frozen=True, kw_only=True):
-    """Those of whom the hosts of a team's event type are picked."""
+    """The candidates from whom the hosts of a team's event type are picked."""
 
     rules: TeamRules
     groups: tuple[GroupInputs, ...]
     hosts: Mapping[int, HostInputs]
-    """By their numbers; none where free times are listed, which are read some at a time."""
+    """The hosts by their numbers; empty where free times are listed, which read some hosts at a time."""
 
     versions: Mapping[int, int | None] = {}
-    """Of the time of each host, by their numbers: another one for each change; None: it is not known."""
+    """The version of each host's time, by host number: it differs after every change; None if not known."""
 
     changing: Sequence[UUID] = ()
     """Claims that are about to change, and close nothing."""
@@ -164,13 +164,13 @@ class TeamInputs(Struct, frozen=True, kw_only=True):
     is_unsettled: bool = False
     """Whether the ledger has to be settled before hosts are chosen."""
     sessions: Mapping[int, TeamSession] = {}
-    """By their starts, of which each has one; the seats are in the claims that are taken."""
+    """The sessions by start, one for each start; their seats are in the claims that are taken."""
 
 
 class SlotInputs(Struct, frozen=True, kw_only=True):
     event_type: EventType
     schedule: Schedule
-    """Of a team's event type: the team's calendar, which is never closed."""
+    """The host's schedule; the team's calendar, which is never closed, if a team hosts it."""
 
     taken: Taken
     now: datetime
@@ -178,7 +178,7 @@ class SlotInputs(Struct, frozen=True, kw_only=True):
     """How long the meeting is to be; None is the event type's default."""
 
     team: TeamInputs | None = None
-    """None: the owner of the event type hosts it alone."""
+    """Set if a team hosts the event type; otherwise its owner does."""
 
     @property
     def duration(self) -> timedelta:
@@ -197,7 +197,7 @@ class ClaimedHost(Struct, frozen=True, kw_only=True):
 
 
 class ChosenHosts(Struct, frozen=True, kw_only=True):
-    """Who was chosen of a group, and of whom."""
+    """The hosts chosen from a group, and the candidates."""
 
     group: HostGroup
     choice: HostChoice
@@ -211,10 +211,10 @@ class Claimed(Struct, frozen=True, kw_only=True):
     starts_at: datetime
     ends_at: datetime
     link: BookingLink | None = None
-    """Through which it is booked."""
+    """The link through which it is booked."""
 
     hosts: tuple[ClaimedHost, ...] = ()
-    """Whose time it is if a team hosts it, the organizer first; the claim above is the organizer's."""
+    """The hosts of a team's event type, the organizer first; the claim above is the organizer's."""
 
     chosen: tuple[ChosenHosts, ...] = ()
     """The choices that were made for it now; none for a time that was held before."""
@@ -223,10 +223,10 @@ class Claimed(Struct, frozen=True, kw_only=True):
     """The hold that has become it."""
 
     replaced: Mapping[UUID, UUID] = {}
-    """Who hosts it now instead of whom."""
+    """The new host by each host who was replaced."""
 
     found: "SlotContext | None" = None
-    """What decided about it."""
+    """The setting by which it was decided."""
 
     @property
     def own_id(self) -> UUID:
@@ -244,7 +244,7 @@ class Weeks(Struct, frozen=True, kw_only=True):
     """The caller's own hold of the first of the open ones; of a team's event type it is given up."""
 
     held_hosts: tuple[ClaimedHost, ...] = ()
-    """Whose time that hold has taken."""
+    """The hosts whose time that hold has taken."""
 
     @property
     def event_type(self) -> EventType:
@@ -302,7 +302,7 @@ class Reason(Struct, frozen=True, rename="camel"):
     code: Code
     sentence: str
     remedy: str
-    """What would open it."""
+    """The change that would open it."""
 
     starts_at: datetime | None = None
     ends_at: datetime | None = None
@@ -322,7 +322,7 @@ class HostExplained(Struct, frozen=True, rename="camel"):
 
 
 class GroupExplained(Struct, frozen=True, rename="camel"):
-    """Of whom a team's hosts for a start are picked, and whether enough of them can be chosen."""
+    """The candidates of a group for a start, and whether enough of them can be chosen."""
 
     pick: int
     can_be_chosen: int
@@ -365,7 +365,7 @@ class SlotContext(Struct, frozen=True, kw_only=True):
 
     inputs: SlotInputs
     claim_ids: list[UUID | None]
-    """Those of the setting's claims that are group sessions, in the same order."""
+    """The id of each claim of the setting, in the same order; None unless it is a group session."""
 
     has_stale: bool
     """Whether an expired hold still stands in the constraint's way."""
@@ -392,13 +392,13 @@ class MonthOfSlots(Struct, frozen=True, kw_only=True):
     found: SlotContext
     slots: Slots
     zone: ZoneInfo
-    """Whose calendar it is."""
+    """The zone of the calendar."""
 
     today: date
-    """In that calendar."""
+    """The current day in that zone."""
 
     month: date
-    """Its first day."""
+    """The first day of the month."""
 
     has_earlier: bool
     """Whether the month before is not over."""

@@ -31,7 +31,7 @@ class NearestSlots(Struct, frozen=True, kw_only=True):
 
     found: SlotContext
     starts: list[int]
-    """In order, in whole seconds since 1970."""
+    """The nearest open starts in order, in whole seconds since 1970."""
 
     is_open: bool
 

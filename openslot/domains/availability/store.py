@@ -23,7 +23,7 @@ from openslot.platform.core.ids import fingerprint
 from openslot.platform.core.times import ceil_second, floor_second
 
 WAIT_LIST = "wait list"
-"""What holds a seat that is offered to the wait list, where others have an address."""
+"""The holder of a seat that is offered to the wait list; the holder of any other is an address."""
 
 MAX_OFFERS = 100
 """How many event types of a host are looked at for the share of a day, the one that is asked for first."""
@@ -342,7 +342,7 @@ async def replace_spans(
     db: Db, source_id: UUID, spans: Mapping[str, Iterable[Interval]], of_claims: Mapping[str, UUID]
 ) -> None:
     rows = [(uid, start, end, of_claims.get(uid)) for uid, each in spans.items() for start, end in dict.fromkeys(each)]
-    columns = ([row[place] for row in rows] for place in range(4))
+    columns = ([row[index] for row in rows] for index in range(4))
     await db.execute(REPLACE_SPANS, source_id, list(spans), *columns)
 
 

@@ -81,32 +81,41 @@ class HeldTeam(Struct, frozen=True, kw_only=True):
     ends_at: datetime
     hosts: tuple[ClaimedHost, ...]
     seat_id: UUID | None = None
-    """Of a session with these hosts."""
+    """Set if the hold is a seat of a session with these hosts."""
+
+
+class ClaimsWanted(Struct, frozen=True, kw_only=True):
+    """The claims to be inserted for one or more meetings of the same kind."""
+
+    starts: Sequence[datetime]
+    meetings: Sequence[Sequence[ClaimedHost]]
+    """The hosts of the meeting at each start."""
+    kind: ClaimKind
+    expires_at: datetime | None
+    holder: str | None
 
 
 async def claim_hosts(
     db: Db,
     inputs: SlotInputs,
-    starts: Sequence[datetime],
-    meetings: Sequence[Sequence[ClaimedHost]],
+    wanted: ClaimsWanted,
     *,
-    kind: ClaimKind,
-    expires_at: datetime | None,
-    holder: str | None,
     now: datetime,
     locking: Collection[int] = (),
     versions: Mapping[int, int | None] = {},
 ) -> bool:
-    """Lock hosts, and take the time of some for a meeting at each start; False, with nothing done, if that can't be.
+    """Lock the hosts in `locking`, then insert the claims; return False, and insert none, if a host has changed.
 
-    It can't if one of those with a version has another one by now, or has left, or if the constraint refuses a claim.
+    A host has changed if the version differs from the one in `versions`, if the host has left, or if the constraint
+    refuses a claim.
     """
     rows = [
         (each.claim_id, each.host_no, start, *span_of(inputs, start))
-        for start, hosts in zip(starts, meetings, strict=True)
+        for start, hosts in zip(wanted.starts, wanted.meetings, strict=True)
         for each in hosts
     ]
-    about = (kind, inputs.event_type.id, expires_at, holder, network_of(holder) if holder else None, now)
+    network = network_of(wanted.holder) if wanted.holder else None
+    about = (wanted.kind, inputs.event_type.id, wanted.expires_at, wanted.holder, network, now)
     seen = sorted(locking), list(versions), list(versions.values())
     columns = map(list, zip(*rows, strict=True))
     return bool(await db.fetchval(CLAIM_HOSTS, *seen, *columns, *about, inputs.event_type.seats))

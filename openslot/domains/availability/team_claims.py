@@ -59,16 +59,16 @@ async def judge_weeks(
     check_start(found, starts_at, field="startTime")
     starts = repeat_weekly(starts_at, get_zone(inputs.schedule.zone), weeks)
     is_open, free = 0, dict.fromkeys(team_of(found).hosts, 0)
-    for place, start in enumerate(starts):
+    for index, start in enumerate(starts):
         judged = judge_hosts(inputs, start)
-        is_open |= (judge_team(inputs, start, judged=judged) is Code.OPEN) << place
+        is_open |= (judge_team(inputs, start, judged=judged) is Code.OPEN) << index
         for no, code in judged.items():
-            free[no] |= (code is Code.OPEN) << place
+            free[no] |= (code is Code.OPEN) << index
     kept = keep_most(list_wanted(team_of(found)), free, is_open)
     return Weeks(
         found=found,
-        open=tuple(start for place, start in enumerate(starts) if kept >> place & 1),
-        closed=tuple(start for place, start in enumerate(starts) if not kept >> place & 1),
+        open=tuple(start for index, start in enumerate(starts) if kept >> index & 1),
+        closed=tuple(start for index, start in enumerate(starts) if not kept >> index & 1),
         held_id=hold_id if held else None,
         held_hosts=held.hosts if held else (),
     )

@@ -42,7 +42,7 @@ from openslot.platform.core.times import at_second, floor_second, get_zone
 from openslot.platform.i18n import PluralText, Text
 
 Judged = Mapping[int, Code]
-"""What closes a start for each host first, by their numbers."""
+"""The first rule that closes a start for each host, by host number."""
 
 
 def explain_team_start(inputs: SlotInputs, starts_at: datetime) -> StartExplained:
@@ -95,7 +95,7 @@ class _Day(Struct, frozen=True):
 
     sessions: int
     closed: int
-    """What is closed for the whole team."""
+    """The starts that are closed for the whole team."""
 
     free: Mapping[int, int]
     """When each host who may be chosen, or has a session, is free."""

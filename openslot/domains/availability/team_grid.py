@@ -46,10 +46,12 @@ class TeamGrid(Struct, frozen=True, eq=False):
         return int(covered, 2) if size else 0
 
     def has(self, start: int) -> bool:
-        place, rest = divmod(start - self.first, self.unit)
-        return not rest and place >= 0 and bool(self.starts >> place & 1)
+        bit, rest = divmod(start - self.first, self.unit)
+        return not rest and bit >= 0 and bool(self.starts >> bit & 1)
 
     def list_starts(self, bits: int) -> list[int]:
+        # The binary digits, lowest first, as bytes 0 and 1 select the instants: a month is listed by C code, without a
+        # shift of a number of thousands of bits for each start.
         shown = f"{bits:b}"[::-1].encode().translate(_BITS)
         return list(compress(range(self.first, self.end, self.unit), shown))
 

@@ -18,7 +18,7 @@ class HostsWanted(Struct, frozen=True):
 
 
 Choose = Callable[[int, frozenset[int]], Sequence[int] | None]
-"""Picks the hosts of the group at a place from those that it may have, the best first; None: there are too few."""
+"""Picks the hosts of a group, by its index, from those that it may have, the best first; None if there are too few."""
 
 
 def can_fill(groups: Sequence[HostsWanted]) -> bool:
@@ -30,23 +30,23 @@ def find_hosts(groups: Sequence[HostsWanted]) -> list[frozenset[int]] | None:
     serves: dict[int, int] = {}
     hosts = [sorted(group.hosts) for group in groups]
 
-    def find_for(place: int, seen: set[int]) -> bool:
-        idle = next((host for host in hosts[place] if host not in serves), None)
+    def find_for(index: int, seen: set[int]) -> bool:
+        idle = next((host for host in hosts[index] if host not in serves), None)
         if idle is not None:
-            serves[idle] = place
+            serves[idle] = index
             return True
-        for host in hosts[place]:
+        for host in hosts[index]:
             if host in seen:
                 continue
             seen.add(host)
             if find_for(serves[host], seen):
-                serves[host] = place
+                serves[host] = index
                 return True
         return False
 
-    if not all(find_for(place, set()) for place, group in enumerate(groups) for _ in range(group.pick)):
+    if not all(find_for(index, set()) for index, group in enumerate(groups) for _ in range(group.pick)):
         return None
-    return [frozenset(host for host, of in serves.items() if of == place) for place in range(len(groups))]
+    return [frozenset(host for host, of in serves.items() if of == index) for index in range(len(groups))]
 
 
 def fill(groups: Sequence[HostsWanted], choose: Choose) -> list[tuple[int, ...]] | None:
@@ -62,13 +62,13 @@ def fill(groups: Sequence[HostsWanted], choose: Choose) -> list[tuple[int, ...]]
     return chosen
 
 
-def _fill_first(groups: Sequence[HostsWanted], place: int, choose: Choose) -> tuple[int, ...] | None:
+def _fill_first(groups: Sequence[HostsWanted], index: int, choose: Choose) -> tuple[int, ...] | None:
     matched = find_hosts(groups)
     if matched is None:
         return None
     allowed = groups[0].hosts
     while True:
-        found = choose(place, allowed)
+        found = choose(index, allowed)
         if found is None:
             return None
         needed = next((host for count, host in enumerate(found, 1) if not _spares(groups, found[:count])), None)
@@ -114,22 +114,22 @@ def keep_most(groups: Sequence[HostsWanted], free: Mapping[int, int], among: int
     Hosts who are free most often are tried first; where there are very many ways, the first ones have to do.
     """
     ranked = [sorted(group.hosts, key=lambda no: (-(free[no] & among).bit_count(), no)) for group in groups]
-    places = [place for place, group in enumerate(groups) for _ in range(group.pick)]
+    indexes = [index for index, group in enumerate(groups) for _ in range(group.pick)]
     best, tries = 0, MAX_TRIES
 
     def serve(at: int, first: int, serving: tuple[int, ...], left: int) -> None:
         nonlocal best, tries
         if tries == 0 or left.bit_count() <= best.bit_count():
             return
-        if at == len(places):
+        if at == len(indexes):
             best = left
             return
-        hosts = ranked[places[at]]
+        hosts = ranked[indexes[at]]
         for index in range(first, len(hosts)):
             if hosts[index] in serving:
                 continue
             tries = max(tries - 1, 0)
-            goes_on = at + 1 < len(places) and places[at + 1] == places[at]
+            goes_on = at + 1 < len(indexes) and indexes[at + 1] == indexes[at]
             serve(at + 1, index + 1 if goes_on else 0, (*serving, hosts[index]), left & free[hosts[index]])
 
     serve(0, 0, (), among)
@@ -142,14 +142,14 @@ def _match_each(groups: Sequence[HostsWanted], free: Mapping[int, int], fillable
     for group in groups:
         fillable &= count_at_least(group.pick, sorted(group.hosts), free, among=fillable)
     matched: dict[frozenset[int], bool] = {}
-    for place in range(fillable.bit_length()):
-        if not fillable >> place & 1:
+    for index in range(fillable.bit_length()):
+        if not fillable >> index & 1:
             continue
-        now = frozenset(host for host in hosts if free[host] >> place & 1)
+        now = frozenset(host for host in hosts if free[host] >> index & 1)
         if now not in matched:
             matched[now] = can_fill([HostsWanted(group.pick, group.hosts & now) for group in groups])
         if not matched[now]:
-            fillable &= ~(1 << place)
+            fillable &= ~(1 << index)
     return fillable
 
 
@@ -160,8 +160,8 @@ def count_at_least(count: int, hosts: Sequence[int], free: Mapping[int, int], *,
     words = [0] * count
     for host in hosts:
         each = free[host]
-        for place in range(count - 1, 0, -1):
-            words[place] |= words[place - 1] & each
+        for index in range(count - 1, 0, -1):
+            words[index] |= words[index - 1] & each
         words[0] |= each
         if words[-1] & among == among:
             break
@@ -177,11 +177,11 @@ def _keep_required(groups: Sequence[HostsWanted]) -> list[HostsWanted]:
             return kept
         settled.add(full)
         others = _without(kept, kept[full].hosts)
-        kept = [each if place == full else others[place] for place, each in enumerate(kept)]
+        kept = [each if index == full else others[index] for index, each in enumerate(kept)]
 
 
 def _list_needs(groups: Sequence[HostsWanted]) -> dict[frozenset[int], int] | None:
-    """List how many of which hosts must be free, for every choice of groups that share hosts; None: they are many."""
+    """List how many of which hosts must be free, for every choice of groups that share hosts; None if too many."""
     needs: dict[frozenset[int], int] = {}
     for related in _split(groups):
         unions: dict[frozenset[int], int] = {}

@@ -29,9 +29,9 @@ def choose_hosts(
         return None
     made: dict[int, ChosenHosts] = {}
 
-    def pick(place: int, allowed: frozenset[int]) -> Sequence[int] | None:
-        group = groups[place].group
-        candidates = tuple(replace(each, is_free=each.host_no in allowed) for each in groups[place].candidates)
+    def pick(index: int, allowed: frozenset[int]) -> Sequence[int] | None:
+        group = groups[index].group
+        candidates = tuple(replace(each, is_free=each.host_no in allowed) for each in groups[index].candidates)
         choice = _name(candidates, named) if named else choose(candidates, pick=picks[group.id], rules=team.rules)
         if choice is None:
             return None
@@ -42,7 +42,7 @@ def choose_hosts(
             candidates=candidates,
             is_named=named is not None,
         )
-        made[place] = ChosenHosts(group=group, choice=choice, asked=asked)
+        made[index] = ChosenHosts(group=group, choice=choice, asked=asked)
         numbers = {each.user_id: each.host_no for each in candidates}
         return [numbers[user_id] for user_id in choice.chosen]
 
@@ -53,7 +53,7 @@ def choose_hosts(
         )
         for each in groups
     ]
-    return tuple(made[place] for place in range(len(groups))) if fill(wanted, pick) is not None else None
+    return tuple(made[index] for index in range(len(groups))) if fill(wanted, pick) is not None else None
 
 
 def _name(candidates: Sequence[Candidate], named: UUID) -> HostChoice | None:
@@ -87,9 +87,9 @@ def name_hosts(found: SlotContext, chosen: Sequence[ChosenHosts]) -> tuple[Claim
     return tuple(hosts)
 
 
-def give(found: SlotContext, place: ClaimedHost, to: Candidate) -> ClaimedHost:
+def give(found: SlotContext, leaving: ClaimedHost, to: Candidate) -> ClaimedHost:
     """Give the claim and the role of a host to another one."""
-    return replace(place, user_id=to.user_id, host_no=to.host_no, name=_name_of(found, to.host_no))
+    return replace(leaving, user_id=to.user_id, host_no=to.host_no, name=_name_of(found, to.host_no))
 
 
 def _name_of(found: SlotContext, host_no: int) -> str:

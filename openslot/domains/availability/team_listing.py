@@ -34,7 +34,7 @@ READ_FIRST = 64
 
 MAX_BYTES = 16 * 1024 * 1024
 ENTRY_BYTES = 400
-"""About what a kept host takes beside their bits."""
+"""The size of a kept host without their bits, roughly."""
 
 TimesKey = tuple[object, ...]
 
@@ -142,7 +142,7 @@ async def _find_hosting(db: Db, query: TeamQuery, question: TimesKey | None) -> 
 
 
 def _ask(query: TeamQuery) -> TimesKey | None:
-    """Return all that bits depend on beside the host; None: something is about to change, and they are not kept."""
+    """Return all that bits depend on beside the host; None if something is changing, so that they are not kept."""
     whole, team = query.whole, query.team
     if team.changing:
         return None

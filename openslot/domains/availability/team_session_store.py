@@ -68,7 +68,7 @@ where id = any($1::uuid[]) and active"""
 
 
 class OtherSeats(Struct, frozen=True):
-    """Who else sits in a session: bookings, and holds until one of them expires last."""
+    """The other seats of a session: whether any are booked, and when the last hold expires."""
 
     booked: int
     held_until: datetime | None

@@ -39,10 +39,10 @@ TEAM_RULES = tuple(
     for code, close in RULES
     if code in {Code.PAST, Code.WINDOW, Code.NOTICE, Code.DAY_LIMIT, Code.WEEK_LIMIT, Code.FULL}
 )
-"""What is judged once for all hosts, in the team's calendar."""
+"""The rules that are judged once for all hosts, in the team's calendar."""
 
 NOBODY = UUID(int=0)
-"""Whose hours they are does not matter: many hosts have the same."""
+"""The owner of hours that many hosts share: their owner does not matter."""
 
 _NO_GRID = Grid([], [], [])
 
@@ -52,7 +52,7 @@ class TeamQuery(Struct, frozen=True):
 
     team: TeamInputs
     whole: SlotQuery
-    """What is judged once for all hosts; it has no hours."""
+    """The query that is judged once for all hosts; it has no hours."""
 
     grid: TeamGrid
 
@@ -153,14 +153,14 @@ def judge_free(inputs: SlotInputs, starts_at: datetime) -> tuple[bool, set[int]]
     """Return whether a start may be booked, and who is free then: why others are not is not asked."""
     start = floor_second(starts_at)
     query = make_team_query(inputs, asked=(start, start + 1))
-    place, rest = divmod(start - query.grid.first, query.grid.unit)
+    bit, rest = divmod(start - query.grid.first, query.grid.unit)
     if rest:
         free = {no for no, code in judge_hosts(inputs, starts_at).items() if code is Code.OPEN}
     else:
         free = {
             no
             for no, host in query.team.hosts.items()
-            if _find_worked_by(query, host) >> place & 1
+            if _find_worked_by(query, host) >> bit & 1
             and not any(first <= start < until for first, until, _ in _close_host(query, host))
         }
     return not find_team_causes(query, start, dict.fromkeys(free, Code.OPEN)), free
@@ -275,9 +275,9 @@ def list_session_hosts(team: TeamInputs) -> frozenset[int]:
 def join_sessions(query: TeamQuery, free: Mapping[int, int], found: int, *, among: int) -> int:
     """Find at which of some starts hosts can be had: those of its session, or else enough of every group."""
     for start, session in query.team.sessions.items():
-        place = query.grid.between(start, start + 1)
-        can_join = all(free.get(no, 0) & place for no in session.hosts)
-        found = found | place & among if can_join else found & ~place
+        bit = query.grid.between(start, start + 1)
+        can_join = all(free.get(no, 0) & bit for no in session.hosts)
+        found = found | bit & among if can_join else found & ~bit
     return found
 
 

@@ -119,7 +119,7 @@ class ReadHost(msgspec.Struct, frozen=True, kw_only=True):
 
     host: models.HostInputs
     version: int | None
-    """Another one for each change of the host's time; None: it is not known."""
+    """The version of the host's time: it differs after every change; None if not known."""
 
     changes_at: datetime | None
     """When the next hold expires, or a calendar closes because it was not read again."""

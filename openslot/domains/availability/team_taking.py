@@ -4,10 +4,9 @@ Hosts are chosen without their locks, so that others can go on meanwhile. The ch
 changed in between, they are judged once more. If one was taken, the locks are given back, and the next are chosen.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from functools import partial
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -70,21 +69,11 @@ async def take(
         if chosen is None:
             raise SlotUnavailable
         meetings = [name_hosts(found, chosen) for _ in starts]
-        take_time = partial(
-            team_claim_store.claim_hosts,
-            work.db,
-            found.inputs,
-            starts,
-            meetings,
-            kind=kind,
-            expires_at=expires_at,
-            holder=holder,
-            now=work.now,
+        wanted = team_claim_store.ClaimsWanted(
+            starts=starts, meetings=meetings, kind=kind, expires_at=expires_at, holder=holder
         )
         try:
-            await _take_time(
-                work, found, starts, meetings[0], take_time, given_up=given_up, without=without, locking=locking
-            )
+            await _insert_claims(work, found, wanted, given_up=given_up, without=without, locking=locking)
             break
         except (_Lost, SlotUnavailable) as fault:
             lost |= await _list_lost(work, fault, found, starts, meetings[0])
@@ -94,26 +83,28 @@ async def take(
     ]
 
 
-async def _take_time(
+async def _insert_claims(
     work: Work,
     found: SlotContext,
-    starts: Sequence[datetime],
-    chosen: Sequence[ClaimedHost],
-    take_time: Callable[..., Awaitable[bool]],
+    wanted: team_claim_store.ClaimsWanted,
     *,
     given_up: UUID | None,
     without: Sequence[ClaimedHost],
     locking: Sequence[ClaimedHost],
 ) -> None:
-    """Lock the chosen and take their time: at once if nobody has changed, or else when they are judged again."""
+    """Lock the chosen and insert their claims: at once if nobody has changed, or else when they are judged again."""
+    chosen = wanted.meetings[0]
     hosts, versions = (*chosen, *without, *locking), _list_versions(found, chosen)
-    if versions and await take_time(locking={each.host_no for each in hosts}, versions=versions):
+    numbers = {each.host_no for each in hosts}
+    if versions and await team_claim_store.claim_hosts(
+        work.db, found.inputs, wanted, now=work.now, locking=numbers, versions=versions
+    ):
         return
     async with _trying(work, hosts):
-        await _judge_again(work, found, starts, chosen, without=without)
+        await _judge_again(work, found, wanted.starts, chosen, without=without)
         if given_up is not None:
             await team_claim_store.drop_hold(work.db, given_up, now=work.now)
-        if not await take_time():
+        if not await team_claim_store.claim_hosts(work.db, found.inputs, wanted, now=work.now):
             raise SlotUnavailable
 
 
@@ -235,7 +226,8 @@ async def find(
 ) -> SlotContext:
     """Read what decides about a start, or about all until another, for all of a team who could host it, or the host.
 
-    The claims of a booking, a hold or a session that is about to change are left out, by the first of them, or a seat.
+    `without` is the claim or seat that is being replaced: it does not count as busy. For a team, any claim of the
+    booking or hold stands for all of them.
     """
     found = await store.find_setting(
         work.db,

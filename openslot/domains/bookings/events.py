@@ -37,7 +37,7 @@ class BookingEvent(Event, frozen=True, kw_only=True):
     told_by: UUID | None = None
     """The booking of its series that stands for it: people are told of both by one mail."""
     hosts: tuple[BookingHost, ...] = ()
-    """Who hosts a booking of a team's event type then, the organizer first; empty: its owner alone."""
+    """The hosts of a team's event type at that moment, the organizer first; empty if its owner hosts it alone."""
 
     @property
     def tenant_id(self) -> UUID | None:
@@ -126,7 +126,7 @@ class BookingRescheduled(BookingEvent, frozen=True, kw_only=True):
     previous_ends_at: datetime
     reason: str | None = None
     previous_hosts: tuple[BookingHost, ...] = ()
-    """Who hosted it before, if others were chosen for the new time; empty: the same."""
+    """The hosts before, if others were chosen for the new time; empty if they are the same."""
 
     def public(self) -> object | None:
         """Show the booking as it is now, and when it was before."""

@@ -19,7 +19,7 @@ from openslot.domains.bookings.hosts.store import (
     give_bookings_to_owner,
     is_host_of_booking,
     is_manager_of_event_type,
-    list_host_places,
+    list_replaceable_hosts,
     list_upcoming_of_event_type,
     list_upcoming_of_host,
     lock_session,
@@ -46,7 +46,7 @@ PEOPLE = {ActorKind.KEY, ActorKind.SESSION, ActorKind.ASSISTANT}
 
 
 class Taker(Struct, frozen=True, kw_only=True):
-    """Somebody of the group of a host's place, who could take it or not."""
+    """A member of the group of a host who leaves, who could take over or not."""
 
     user_id: UUID
     name: str
@@ -55,7 +55,7 @@ class Taker(Struct, frozen=True, kw_only=True):
     """Whether the team's rule would choose them now."""
 
     sentence: str | None
-    """What hinders them: `Ana is in a meeting`; or only the rule, if they are free: `Jim is 3 ahead`."""
+    """The reason why they can't: `Ana is in a meeting`; if they are free, only the rule: `Jim is 3 ahead`."""
 
 
 class Released(Struct, frozen=True, kw_only=True):
@@ -76,7 +76,7 @@ async def reassign_booking(
     """Give a booking of a team to another host at the same time: who is named, or the next one by the team's rule.
 
     All bookings of a group session go together. What waits for an answer is handed over in the same way.
-    The owner of the event type may, the managers of the team, and the host for their own place.
+    The owner of the event type may, the managers of the team, and the host for themselves.
     """
     details = await _get_for_change(work, ref)
     taken = await find_hosts(work, details)
@@ -100,38 +100,38 @@ async def reassign_booking(
 async def _check_may_reassign(
     work: Work, details: BookingDetails, from_user: UUID, taken: tuple[ClaimedHost, ...]
 ) -> None:
-    """Refuse people who are neither the owner, nor a manager of the team, nor the host whose place it is."""
+    """Refuse people who are neither the owner, nor a manager of the team, nor the host who leaves."""
     user_id = work.actor.user_id
     if work.actor.kind not in PEOPLE:
         return
     if user_id is None:
         raise errors.BookingNotFound
-    is_own_place = user_id == from_user and any(each.user_id == from_user for each in taken)
-    if is_own_place and await is_host_of_booking(work.db, details.booking.id, user_id):
+    is_own_claim = user_id == from_user and any(each.user_id == from_user for each in taken)
+    if is_own_claim and await is_host_of_booking(work.db, details.booking.id, user_id):
         return
     if not await _decides(work, details, user_id):
         raise errors.BookingNotFound
 
 
 async def _decides(work: Work, details: BookingDetails, user_id: UUID) -> bool:
-    """Answer whether somebody may hand over the place of every host."""
+    """Answer whether somebody may replace every host."""
     is_owner = user_id == details.booking.host_id
     return is_owner or await is_manager_of_event_type(work.db, details.event_type.id, user_id)
 
 
-async def list_places(work: Work, user: User, booking_id: UUID) -> tuple[BookingDetails, tuple[ClaimedHost, ...]]:
-    """Read a booking of a team, or what waits for an answer, and whose places in it somebody may hand over.
+async def list_replaceable(work: Work, user: User, booking_id: UUID) -> tuple[BookingDetails, tuple[ClaimedHost, ...]]:
+    """Read a booking of a team, or what waits for an answer, and the hosts whom somebody may replace.
 
-    Their own comes first; others find nothing.
+    They come first themselves; others find nothing.
     """
     details = await _get(work, BookingRef(booking_id, None))
-    found, is_manager, is_colleague = await list_host_places(work.db, booking_id, user.id)
+    found, is_manager, is_colleague = await list_replaceable_hosts(work.db, booking_id, user.id)
     taken = sorted(found, key=lambda each: each.user_id != user.id)
     decides = is_manager or user.id == details.booking.host_id
-    places = tuple(taken) if decides else tuple(taken[: is_colleague and details.is_hosted_by(user.id)])
-    if not places:
+    replaceable = tuple(taken) if decides else tuple(taken[: is_colleague and details.is_hosted_by(user.id)])
+    if not replaceable:
         raise errors.BookingNotFound
-    return details, places
+    return details, replaceable
 
 
 async def _get(work: Work, ref: BookingRef) -> BookingDetails:
@@ -144,13 +144,13 @@ async def _get(work: Work, ref: BookingRef) -> BookingDetails:
         return found.details
 
 
-async def list_takers(work: Work, details: BookingDetails, place: ClaimedHost) -> list[Taker]:
-    """List who else is in the group of a host's place, who is next first, and then those who are free for it."""
+async def list_takers(work: Work, details: BookingDetails, leaving: ClaimedHost) -> list[Taker]:
+    """List who else is in the group of a host who leaves, who is next first, and then those who are free for it."""
     booking = details.booking
     which = ByBooking(booking.event_type_id, booking.minutes)
     found = await team_taking.find(work, which, booking.starts_at)
     free, current = list_free(found, booking.starts_at), {each.user_id for each in details.hosts}
-    chosen = choose_hosts(found, free, {place.group_id: 1}, without=current) if place.group_id else None
+    chosen = choose_hosts(found, free, {leaving.group_id: 1}, without=current) if leaving.group_id else None
     next_ = chosen[0].choice.chosen[0] if chosen else None
     told = zip(team_of(found).groups, explain_start(found.inputs, booking.starts_at).groups, strict=True)
     takers = [
@@ -162,7 +162,7 @@ async def list_takers(work: Work, details: BookingDetails, place: ClaimedHost) -
             sentence=None if host.can_be_chosen else host.sentence,
         )
         for group, explained in told
-        if group.group.id == place.group_id
+        if group.group.id == leaving.group_id
         for candidate, host in zip(group.candidates, explained.hosts, strict=True)
         if candidate.user_id not in current
     ]
@@ -179,7 +179,7 @@ async def _replace(
     why: AssignmentReason,
     reason: str | None,
 ) -> Booking:
-    """Let somebody else have the place of a host in a booking, or in all bookings of its session."""
+    """Let somebody else replace a host in a booking, or in all bookings of its session."""
     booking = details.booking
     together = await lock_session(work.db, booking.claim_id) if booking.seat_id else [details]
     which = ByBooking(booking.event_type_id, booking.minutes)

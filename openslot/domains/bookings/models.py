@@ -53,7 +53,7 @@ class Invitee(Struct, frozen=True, kw_only=True):
     email: str
     zone: str
     locale: str | None = None
-    """A language tag; None: the host's."""
+    """A language tag; None if the host's is used."""
 
 
 class ConsentSource(StrEnum):
@@ -68,7 +68,7 @@ class MessageConsent(Struct, frozen=True, kw_only=True):
 
     phone: str
     text: str
-    """As it was shown."""
+    """The text as it was shown."""
     source: ConsentSource
     is_used: bool = True
     """Whether messages are sent; not if whoever books has given too many phones."""
@@ -79,7 +79,7 @@ class EmailProof(Struct, frozen=True):
 
     email: str
     code_id: UUID | None = None
-    """The code that was sent there, which a booking uses up; None: a session or the link of a mail proves it."""
+    """The code that was sent there, which a booking uses up; None if a session or the link of a mail proves it."""
 
 
 class BookingWanted(Struct, frozen=True, kw_only=True):
@@ -91,12 +91,12 @@ class BookingWanted(Struct, frozen=True, kw_only=True):
     guests: tuple[str, ...] = ()
     hold_id: UUID | None = None
     message_consent: MessageConsent | None = None
-    """None: they have not agreed to messages."""
+    """None if they have not agreed to messages."""
     location: WantedLocation = WantedLocation()
     source: str | None = None
     """Where the invitee came from to the page that books; only the host's figures and export have it."""
     email_code: str | None = None
-    """What the invitee has entered to prove their address."""
+    """The code that the invitee has entered to prove their address."""
     email_proof: EmailProof | None = None
 
 
@@ -129,11 +129,11 @@ class Booking(Struct, frozen=True, kw_only=True):
     created_at: datetime
     updated_at: datetime
     invitee_locale: str | None = None
-    """In which language the invitee is written to; None: the host's."""
+    """The language of messages to the invitee; None if the host's is used."""
     no_show: bool = False
     """Whether the host has marked that the invitee did not come."""
     series_id: UUID | None = None
-    """What it has in common with those that were booked with it; None: it was booked alone."""
+    """The id that bookings made together share; None if it was booked alone."""
 
     @property
     def minutes(self) -> int:
@@ -160,7 +160,7 @@ class BookingDetails(Struct, frozen=True):
     event_type: EventType
     contact: Contact | None
     hosts: tuple[BookingHost, ...] = ()
-    """Who hosts a booking of a team's event type, the organizer first; empty: its owner alone."""
+    """The hosts of a team's event type, the organizer first; empty if its owner hosts it alone."""
 
     def is_hosted_by(self, user_id: UUID) -> bool:
         if not self.hosts:
@@ -189,7 +189,7 @@ class BookingRequest(Struct, frozen=True, kw_only=True):
     """Why it was declined, as the invitee reads it."""
     ended_at: datetime | None = None
     answered_by: UUID | None = None
-    """Who has confirmed or declined it; None if unanswered, or answered without an account."""
+    """The user who confirmed or declined it; None if unanswered, or answered without an account."""
 
     def is_open(self, *, now: datetime) -> bool:
         return self.state is RequestState.WAITING and now < self.lapses_at
@@ -271,7 +271,7 @@ class AgendaFilter(Struct, frozen=True, kw_only=True):
     search: str = ""
     """Part of an invitee's name or email address."""
     slug: str = ""
-    """The event type; empty: all."""
+    """The slug of the event type; empty for all."""
     of_teams: bool = False
     """Whether what colleagues host of the owner's event types of teams belongs to it, too."""
     span: Span = Span()
@@ -296,7 +296,7 @@ class AgendaEntry(Struct, frozen=True, kw_only=True):
     event_type_name: str
     team_name: str | None
     other_hosts: tuple[str, ...]
-    """Who hosts a booking of a team with, or instead of, the one who reads."""
+    """The other hosts of a team's booking, besides the reader."""
 
 
 class AgendaPage(Struct, frozen=True, kw_only=True):
@@ -331,14 +331,14 @@ class BookingChange(Struct, frozen=True, kw_only=True):
     reason: str | None = None
     hosts: tuple[BookingHost, ...] = ()
     previous_hosts: tuple[BookingHost, ...] = ()
-    """Who hosted it before, if others do now."""
+    """The hosts before the change, if it replaced some."""
 
 
 class CalendarMeeting(Struct, frozen=True, kw_only=True):
     """A meeting in a host's calendar: one booking, or a group session with all of its bookings."""
 
     id: UUID
-    """Of its first booking."""
+    """The id of its first booking."""
     starts_at: datetime
     ends_at: datetime
     invitee_name: str
@@ -351,16 +351,16 @@ class CalendarMeeting(Struct, frozen=True, kw_only=True):
     event_type_slug: str
     team_name: str | None
     private_notes: str | None
-    """Their beginning, for the panel."""
+    """The beginning of the private notes, for the panel."""
     colleagues: tuple[str, ...]
-    """Who hosts it, if it is not the one who reads."""
+    """The names of its hosts, if the reader is not one of them."""
 
 
 class SessionSeat(Struct, frozen=True, kw_only=True):
     """One of those who have booked a group session."""
 
     id: UUID
-    """Of the booking."""
+    """The id of the booking."""
     name: str
     email: str
 
@@ -377,7 +377,7 @@ class HostTime(Struct, frozen=True, kw_only=True):
     """When a host works, is away, and is busy by connected calendars."""
 
     schedules: list[Schedule]
-    """Those of active event types."""
+    """The schedules of active event types."""
     away: list[NamedSpan]
     busy: list[NamedSpan]
     unread: list[str]

@@ -412,11 +412,11 @@ def show_requested(request: models.BookingRequest, details: models.BookingDetail
 
 def show_waiting(details: models.BookingDetails, host: models.Host, *, is_waiting: bool) -> ManagedBooking:
     """Show a booking that waits, or has waited in vain, without what is told when it is booked."""
-    booking, place = details.booking, details.booking.location
+    booking, location = details.booking, details.booking.location
     known = replace(
         booking,
         status=booking.status if is_waiting else models.Status.CANCELLED,
-        location=Location(place.kind) if is_told_when_booked(place) else place,
+        location=Location(location.kind) if is_told_when_booked(location) else location,
     )
     return show_managed(replace(details, booking=known), host, can_change=is_waiting)
 

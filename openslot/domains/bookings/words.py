@@ -20,11 +20,11 @@ LINK_SHOWN_HERE = Text("Video call. The link will be shown here.")
 
 
 PHONE_CALL = Text("Phone call")
-YOU_NAME_PLACE = Text("You choose the place")
-NAMED_PLACE = Text("The place that was named in the booking")
+YOU_NAME_LOCATION = Text("You choose the place")
+NAMED_LOCATION = Text("The place that was named in the booking")
 
 
-def format_place(location: Location, host_name: str) -> str | None:
+def format_location(location: Location, host_name: str) -> str | None:
     """Say where a meeting takes place, as its invitee reads it."""
     if location.asks is LocationAsks.PHONE:
         if location.value:
@@ -36,13 +36,13 @@ def format_place(location: Location, host_name: str) -> str | None:
     if location.awaits_link:
         return LINK_FOLLOWS
     if location.asks and not location.value:
-        return YOU_NAME_PLACE
+        return YOU_NAME_LOCATION
     return one_line(location.value, max_=500) or None
 
 
-def format_told_place(location: Location, host_name: str) -> str | None:
+def format_told_location(location: Location, host_name: str) -> str | None:
     """Say where a meeting takes place in what is sent to invitees: nothing that somebody has typed there."""
-    return NAMED_PLACE if location.asks is LocationAsks.PLACE else format_place(location, host_name)
+    return NAMED_LOCATION if location.asks is LocationAsks.PLACE else format_location(location, host_name)
 
 
 def without_typed(location: Location) -> Location:

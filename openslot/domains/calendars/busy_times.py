@@ -33,16 +33,16 @@ class BusyEvent(Struct, frozen=True, kw_only=True):
 
     uid: str
     spans: tuple[Interval, ...]
-    """From when to when it keeps the host busy, merged, in whole seconds since 1970."""
+    """The times at which it keeps the host busy, merged, in whole seconds since 1970."""
     starts_at: datetime | None
     ends_at: datetime | None
-    """Of an event that does not repeat; None for all others."""
+    """Set if the event does not repeat."""
     is_live: bool
     """False if it is cancelled or declined."""
     source: Filtered
     """The text that it is from, without titles, notes and guests."""
     fault: str | None = None
-    """What could not be read of it."""
+    """The part of it that could not be read."""
 
 
 class EventTime(Struct, frozen=True):
@@ -65,7 +65,7 @@ class Version(Struct, frozen=True, kw_only=True):
 
     component: Any
     sequence: int
-    place: int
+    index: int
     start: EventTime
     replaces: EventTime | None
     days: int
@@ -187,7 +187,7 @@ def read_events(text: str, scope: Scope, *, budget: Budget | None = None) -> lis
 def read_event(uid: str, group: list[Block], filtered: Filtered, scope: Scope, *, budget: Budget) -> BusyEvent:
     budget.check_time()
     reader = Reader(scope, filtered.zones, budget)
-    versions = [found for place, block in enumerate(group) if (found := reader.find_version(block, place)) is not None]
+    versions = [found for index, block in enumerate(group) if (found := reader.find_version(block, index)) is not None]
     reader.fault = None if len(versions) == len(group) else "has no time that can be read"
     spans: list[Interval] = []
     try:
@@ -222,7 +222,7 @@ class Reader:
         # Wall clocks are less than a day ahead of UTC or behind it.
         self._window = tuple(at.replace(tzinfo=None) for at in (scope.first - 2 * DAY, scope.last + 2 * DAY))
 
-    def find_version(self, block: Block, place: int) -> Version | None:
+    def find_version(self, block: Block, index: int) -> Version | None:
         """Read a component; None if it has no time, or one that ends outside of the years that there are."""
         component = _parse(block)
         replaces = self._find(component, "RECURRENCE-ID")
@@ -234,7 +234,7 @@ class Reader:
         version = Version(
             component=component,
             sequence=int(component.get("SEQUENCE", 0)),
-            place=place,
+            index=index,
             start=start,
             replaces=replaces,
             days=days,
@@ -250,7 +250,7 @@ class Reader:
 
     def list_spans(self, versions: Sequence[Version]) -> Iterator[Interval]:
         # The newest word on each repetition; the library would let an older one change all that follow.
-        newest = sorted(versions, key=lambda version: (version.sequence, version.place))
+        newest = sorted(versions, key=lambda version: (version.sequence, version.index))
         changes = {each.replaces.instant(): each for each in newest if each.replaces is not None}
         masters = [version for version in versions if version.replaces is None]
         # Programs that give one UID to several events mean all of them.

@@ -53,7 +53,7 @@ from (select count(*) as all_events, count(*) filter (where is_unread) as unread
       from calendar_objects where calendar_id = $1) o
 where id = $1 returning o.all_events, o.all_bytes"""
 KEEP_WRITTEN = f"""
-insert into calendar_events ({WRITTEN.stored.columns}) values ({WRITTEN.stored.places()})
+insert into calendar_events ({WRITTEN.stored.columns}) values ({WRITTEN.stored.parameters()})
 on conflict (booking_id, calendar_id) do update set href = excluded.href, etag = excluded.etag,
     sequence = excluded.sequence, starts_at = excluded.starts_at, ends_at = excluded.ends_at, missing_since = null,
     refused_start = null"""

@@ -42,7 +42,7 @@ class CalendarBroken(CalendarEvent, frozen=True, kw_only=True):
     reason: str
     since: datetime
     closes_at: datetime | None
-    """From when on no time is offered, unless it can be read again; None: times are offered as before."""
+    """When times stop being offered unless it can be read again; None if they are offered as before."""
 
 
 class CalendarRecovered(CalendarEvent, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class CalendarChangeRefused(CalendarEvent, frozen=True, kw_only=True):
     type: ClassVar[str] = "calendar.change_refused"
     booking_id: UUID
     wanted_start: datetime | None
-    """None: it was deleted."""
+    """None if the event was deleted."""
     reason: str
 
 

@@ -40,7 +40,7 @@ class Credentials(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a connection is opened; kept sealed."""
 
     url: str
-    """Where its calendars are, once that is known."""
+    """The address of its calendars, once that is known."""
     username: str = ""
     password: str = ""
 
@@ -71,7 +71,7 @@ class CalendarConnection(Struct, frozen=True, kw_only=True):
     label: str
     addresses: tuple[str, ...]
     trust_hours: int | None
-    """How long what was last read is trusted when it can't be read any more; None: not at all."""
+    """How long the last reading is trusted when the calendar can't be read any more; None if not at all."""
     invites: bool = False
     """Whether its server invites those who take part in new bookings that are written into it."""
     synced_at: datetime | None = None
@@ -130,7 +130,7 @@ class ConnectionChanges(Struct, frozen=True, kw_only=True):
     busy: tuple[str, ...] | None = None
     """The names of the calendars that count as busy."""
     write_to: str | None = None
-    """The name of the calendar that receives bookings; empty: none."""
+    """The name of the calendar that receives bookings; empty if none does."""
     when_unreadable: str | None = None
     """`trust:HOURS` or `close`."""
     invites: bool | None = None
@@ -144,7 +144,7 @@ class KeptObject(Struct, frozen=True, kw_only=True):
     repeats: bool
     is_unread: bool
     text: str | None
-    """What its repetitions are worked out from; None if it does not repeat."""
+    """The source of its repetitions; None if it does not repeat."""
 
 
 class WrittenEvent(Struct, frozen=True, kw_only=True):
@@ -194,7 +194,7 @@ class OwnTime(Struct, frozen=True):
     """The time of a booking that its own event does not take again, in whole seconds since 1970."""
 
     claim: UUID
-    """Its claim, or its seat in a session."""
+    """The booking's claim, or its seat in a session."""
     spans: tuple[Interval, ...]
 
     def find_added(self, spans: Iterable[Interval]) -> list[Interval]:

@@ -45,18 +45,18 @@ class RemoteEvent(Struct, frozen=True, kw_only=True):
 
     ref: str
     version: str
-    """Another one after every change."""
+    """The version, which differs after every change."""
     uid: str
     """The same at every server that has the event; the UID of a booking if it is the booking's own event."""
     spans: tuple[Interval, ...]
-    """From when to when it keeps the host busy, merged, in whole seconds since 1970."""
+    """The times at which it keeps the host busy, merged, in whole seconds since 1970."""
     starts_at: datetime | None = None
     ends_at: datetime | None = None
-    """Of an event that does not repeat; None for all others."""
+    """Set if the event does not repeat."""
     is_live: bool = True
     """False if it is cancelled or declined."""
     series: str | None = None
-    """What its repetitions are worked out from when days come within the scope; None if that is not needed."""
+    """The source of its repetitions, kept for days that come within the scope later; None if not needed."""
     is_unread: bool = False
     """Whether it could not be understood in full."""
 
@@ -67,7 +67,7 @@ class Changes(Struct, frozen=True, kw_only=True):
     changed: tuple[RemoteEvent, ...]
     removed: tuple[str, ...]
     cursor: str
-    """What the next question begins from; only the server's own adapter reads it."""
+    """The state from which the next reading goes on; only the server's own adapter reads it."""
 
 
 class KeptSeries(Struct, frozen=True):
@@ -133,7 +133,7 @@ class WantedChannel(Struct, frozen=True, kw_only=True):
     calendar: str
     address: str
     token: str
-    """Each notice has it, so that nobody else can send one."""
+    """A secret that each notice has, so that nobody else can send one."""
     now: datetime
     until: datetime
 
@@ -151,7 +151,7 @@ class PushServer(Protocol):
     async def watch(self, wanted: WantedChannel) -> Watch: ...
 
     async def renew(self, channel: CalendarChannel, *, until: datetime) -> datetime | None:
-        """Prolong a channel, and return when it ends; None: another one has to take its place."""
+        """Prolong a channel, and return when it ends; None if a new one is needed."""
         ...
 
     async def stop(self, channel: CalendarChannel) -> None: ...

@@ -15,7 +15,7 @@ CALENDARS = Rows(Calendar, "calendars k")
 CHANNELS = Rows(CalendarChannel, "calendar_channels c")
 OWN = "c.id = $1 and ($2::uuid is null or c.owner_id = $2)"
 INSERT = f"""
-insert into calendar_connections ({CONNECTIONS.stored.columns}, secret) select {CONNECTIONS.stored.places()}, $18
+insert into calendar_connections ({CONNECTIONS.stored.columns}, secret) select {CONNECTIONS.stored.parameters()}, $18
 where (select count(*) from calendar_connections where owner_id = $2) < $19"""
 # Connections that are being read, and those whose owner is gone, are left alone.
 HAS_READ_SINCE = """coalesce(
@@ -236,7 +236,7 @@ async def list_channels(db: Db, connection_id: UUID) -> list[CalendarChannel]:
 
 
 async def insert_channel(db: Db, channel: CalendarChannel) -> None:
-    statement = f"insert into calendar_channels ({CHANNELS.stored.columns}) values ({CHANNELS.stored.places()})"
+    statement = f"insert into calendar_channels ({CHANNELS.stored.columns}) values ({CHANNELS.stored.parameters()})"
     await db.execute(statement, *CHANNELS.values(channel))
 
 

@@ -34,7 +34,7 @@ class Ending(Struct, frozen=True, kw_only=True):
     status: CallStatus
     ended_at: datetime
     duration_seconds: int | None = None
-    """As the vendor counts it; None: from start to end where the call was completed, else 0."""
+    """The length as the vendor counts it; None if it is counted from start to end, or 0 if not completed."""
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class Call(Struct, frozen=True, kw_only=True):
     """The other side's number, E.164."""
 
     agent_name: str
-    """The voice agent that spoke; empty: none did."""
+    """The voice agent that spoke; empty if none did."""
 
     started_at: datetime
     ended_at: datetime | None
@@ -59,7 +59,7 @@ class Call(Struct, frozen=True, kw_only=True):
     connection_id: UUID | None = None
     """The number that it went through."""
     recording: bytes | None = None
-    """Sealed: what the provider finds it by."""
+    """The sealed reference by which the provider finds it."""
     transcript: bytes | None = None
 
 

@@ -78,7 +78,7 @@ async def add_call_recording(work: Work, connection_id: UUID, vendor_id: str, re
 
 
 async def find_owner_of_call(work: Work, connection_id: UUID, vendor_id: str) -> UUID | None:
-    """Find whose call it is that went through a number; None: it is not known yet."""
+    """Find whose call it is that went through a number; None if it is not known yet."""
     return await store.find_owner(work.db, connection_id, vendor_id)
 
 

@@ -92,10 +92,10 @@ class NewChange(Struct, frozen=True, kw_only=True):
     action: ChangeAction
     author: ChangeAuthor
     subject: str
-    """What was changed, by name as it is now."""
+    """The name, as it is now, of the thing that was changed."""
     subject_id: UUID | None = None
     organization_id: UUID | None = None
-    """Whose log it is written to; None: the platform's."""
+    """The organization whose log it is written to; None if it is the platform's log."""
     before: Fields = {}
     after: Fields = {}
 

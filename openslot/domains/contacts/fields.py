@@ -65,15 +65,15 @@ class FieldKind(Struct, frozen=True, kw_only=True, eq=False):
     typed: Any
     """The type of what is typed into a form."""
     longest: int
-    """As many characters as can be typed."""
+    """The most characters that can be typed."""
     input: str = "text"
     """The kind of field in a form: `text`, `tel` or `textarea`."""
     most: int | None = None
-    """As many values as a list can have."""
+    """The most values that a list can have."""
     keep: Callable[[Any], object]
     """Normalize what was sent."""
     read: Callable[[str], object]
-    """Read what stands in a cell of a file or in a form, or raise a `ValueError` that says what is wrong with it."""
+    """Read the text of a file's cell or a form's field, or raise a `ValueError` that says what is wrong with it."""
     write: Callable[[Any], str] = lambda value: value or ""
     """Write the value into a cell of a file or a form."""
 
@@ -88,7 +88,7 @@ class ContactField(Struct, frozen=True, kw_only=True):
     kind: FieldKind
     label: Text
     hint: str = ""
-    """What is said below it in a form."""
+    """The text below it in a form."""
     example: object
     shown_example: object = None
     description: str | None = None
@@ -98,7 +98,7 @@ class ContactField(Struct, frozen=True, kw_only=True):
     crm_property: str | None = None
     """The property that HubSpot has for it, empty if hosts choose one; None keeps it from CRMs."""
     other_names: str = ""
-    """What other programs call it in their files, folded and without spaces and punctuation."""
+    """The names that other programs use in their files, folded and without spaces and punctuation."""
     name: str = ""
     """The noun's, which `list_fields` fills in."""
 

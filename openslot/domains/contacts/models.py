@@ -118,7 +118,7 @@ class ContactEntry(Struct, frozen=True, kw_only=True):
     meeting_count: int
     last_met_at: datetime | None
     next_meeting_at: datetime | None
-    """Also the meeting that is under way."""
+    """When the next meeting begins, or the current one began."""
 
 
 class Meeting(Struct, frozen=True, kw_only=True):
@@ -136,13 +136,13 @@ class KnownContact(Struct, frozen=True):
 
     contact: Contact
     meeting_count: int = 0
-    """All confirmed ones, listed here or not."""
+    """How many meetings are confirmed, listed here or not."""
 
     upcoming: tuple[Meeting, ...] = ()
-    """Confirmed and not over, the soonest first."""
+    """Confirmed meetings that are not over, the soonest first."""
 
     past: tuple[Meeting, ...] = ()
-    """Over, whether confirmed or cancelled, the latest first."""
+    """Meetings that are over, whether confirmed or cancelled, the latest first."""
 
 
 GRAM = 3

@@ -58,7 +58,7 @@ class MessageFile(Struct, frozen=True):
 
     position: int
     content_type: str
-    """As the sender says."""
+    """The content type, as the sender says."""
 
 
 class MessagePurpose(StrEnum):
@@ -68,7 +68,7 @@ class MessagePurpose(StrEnum):
     REMINDER = "reminder"
     FOLLOW_UP = "follow_up"
     ANSWER = "answer"
-    """To a message, by the service itself."""
+    """An automatic answer to a message."""
     TEST = "test"
 
 
@@ -83,7 +83,7 @@ class Message(Struct, frozen=True):
     id: UUID
     conversation_id: UUID
     content: str
-    """What was written; empty where only a picture or a voice was sent."""
+    """The text; empty if only a picture or a voice message was sent."""
 
     direction: MessageDirection
     status: MessageStatus
@@ -102,10 +102,10 @@ class Message(Struct, frozen=True):
     """Why it was not delivered: a `RefusalReason`, or another word."""
 
     valid_until: datetime | None = None
-    """After this it is not sent, because it would arrive too late."""
+    """When it becomes too late to send it."""
 
     template: MessageTemplate | None = None
-    """What is sent instead of the text, to those who would get no text."""
+    """The template that is sent instead of the text to recipients who can't be sent a text."""
 
     files: tuple[MessageFile, ...] = ()
 
@@ -122,14 +122,14 @@ class Conversation(Struct, frozen=True, kw_only=True):
     created_at: datetime
     updated_at: datetime
     read_at: datetime | None = None
-    """Up to which arrival the owner has read."""
+    """The time of arrival up to which the owner has read."""
     last_inbound_at: datetime | None = None
     """When the contact's last message arrived here."""
     messages: tuple[Message, ...] = ()
     """The newest, oldest first among them."""
 
     contact: NamedContact | None = None
-    """Found by phone at the moment of reading; of several, the one known longest."""
+    """The contact with this phone number now; if there are several, the one known longest."""
 
     unread_count: int = 0
     """How many messages the owner has not read, counted up to 100, in a list of threads."""

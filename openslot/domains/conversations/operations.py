@@ -96,7 +96,7 @@ class StatusReport(Struct, frozen=True, kw_only=True):
 
 
 async def keep_status_report(work: Work, report: StatusReport) -> str | None:
-    """Write what became of a message, unless more is known already, and return its recipient; None: no such message."""
+    """Write what became of a message, unless more is known already, and return its recipient; None if not found."""
     row = await store.lock_reported(work.db, report.connection_id, report.vendor_id, report.message_id)
     if row is None:
         return None

@@ -76,13 +76,13 @@ async def keep_thread(
 
 async def insert_message(db: Db, message: Message, *, vendor_id: str | None, now: datetime) -> bool:
     """Write a message and update its thread; False if the vendor has reported it before."""
-    now_place = len(MESSAGE_ROWS.stored.names) + 2
+    now_number = len(MESSAGE_ROWS.stored.names) + 2
     statement = f"""with added as (
             {MESSAGE_ROWS.insert("vendor_id", "created_at")}
             on conflict do nothing returning conversation_id, direction, at)
         update conversations c set message_count = c.message_count + 1,
-            last_message_at = greatest(c.last_message_at, added.at), updated_at = ${now_place},
-            last_inbound_at = case when added.direction = 'inbound' then ${now_place} else c.last_inbound_at end
+            last_message_at = greatest(c.last_message_at, added.at), updated_at = ${now_number},
+            last_inbound_at = case when added.direction = 'inbound' then ${now_number} else c.last_inbound_at end
         from added where c.id = added.conversation_id returning c.id"""
     thread_id = await db.fetchval(statement, *MESSAGE_ROWS.values(message), vendor_id, now)
     return thread_id is not None

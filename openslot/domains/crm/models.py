@@ -24,7 +24,7 @@ class CrmPerson(Struct, frozen=True, kw_only=True, rename="camel"):
     zone: str
     language: str | None = None
     answers: Mapping[str, str] = {}
-    """What was answered in this booking, by the key of the question."""
+    """The answers in this booking, by the key of the question."""
 
 
 class MeetingOutcome(StrEnum):
@@ -47,9 +47,9 @@ class CrmMeeting(Struct, frozen=True, kw_only=True, rename="camel"):
     location: str | None = None
     notes: str | None = None
     answers: Mapping[str, str] = {}
-    """By the label of the question."""
+    """The answers, by the label of the question."""
     event_type: str
-    """Its name."""
+    """The name of the event type."""
     host_name: str
     host_email: str
     guests: tuple[str, ...] = ()

@@ -17,17 +17,17 @@ class CrmAccount(Struct, frozen=True, kw_only=True):
     account: str
     """The vendor's own id of it, or its address: the same account has the same one."""
     label: str
-    """What its owner knows it by."""
+    """The name by which its owner knows it."""
 
 
 class CrmCredentials(Struct, frozen=True, kw_only=True):
     """What opens an account; never stored or logged as it is."""
 
     account: str = ""
-    """What was typed for `CrmVendor.account`, or what `check` has found."""
+    """The text typed for `CrmVendor.account`, or the account that `check` has found."""
     secret: str
     options: Mapping[str, Any] = {}
-    """What the owner has chosen for this vendor, such as which fields are written; JSON."""
+    """The owner's options for this vendor, such as which fields are written; JSON."""
 
     def __repr__(self) -> str:
         return "CrmCredentials(…)"
@@ -127,12 +127,12 @@ class CrmVendor(Protocol):
 
     @property
     def account(self) -> CrmField | None:
-        """The account, such as an address; None: `check` finds it."""
+        """The account, such as an address; None if `check` finds it."""
         ...
 
     @property
     def secret(self) -> CrmField | None:
-        """The secret, such as a token; None: we make one with `make_secret`, and show it once."""
+        """The secret, such as a token; None if we make one with `make_secret`, and show it once."""
         ...
 
     def make_secret(self) -> str: ...

@@ -21,7 +21,7 @@ left join crm_meetings m on m.connection_id = c.id and m.booking_id = $2
 where c.id = $1"""
 # If several people connect the same account in the same moment, the last one is kept.
 UPSERT = f"""
-insert into crm_connections as c ({CONNECTIONS.stored.columns}) values ({CONNECTIONS.stored.places()})
+insert into crm_connections as c ({CONNECTIONS.stored.columns}) values ({CONNECTIONS.stored.parameters()})
 on conflict on constraint crm_connections_account do update set
     {", ".join(f"{name} = excluded.{name}" for name in RENEWED.names)},
     last_error = null, failing_since = null, is_refused = false, told_at = null

@@ -122,9 +122,9 @@ def look_at_key(chosen: Settings) -> Finding:
 
 def look_at_space(data_dir: Path) -> Finding:
     """Check how much space is left on the data directory's disk."""
-    place = next(path for path in (data_dir.absolute(), *data_dir.absolute().parents) if path.exists())
-    free = read_free(place)
-    words = f"{free / 1e9:.1f} GB is free at {place}."
+    path = next(each for each in (data_dir.absolute(), *data_dir.absolute().parents) if each.exists())
+    free = read_free(path)
+    words = f"{free / 1e9:.1f} GB is free at {path}."
     if free >= LITTLE_SPACE:
         return ok("disk space", words)
     meaning = f"{words} The database stops when the disk is full."

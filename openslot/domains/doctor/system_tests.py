@@ -93,7 +93,7 @@ async def _test_database(runtime: Runtime) -> _Verdict:
     async with runtime.transaction(SYSTEM) as work:
         await work.plan(ROUND_TRIP, key, due_at=work.now)
         is_written = await find_planned(work.db, ROUND_TRIP, key) is not None
-        work.is_undone = True
+        work.rolls_back = True
     is_gone = await find_planned(runtime.pool, ROUND_TRIP, key) is None
     if not is_written:
         return _Verdict(ok=False, message="A row that was written could not be read.")

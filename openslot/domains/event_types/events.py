@@ -29,9 +29,9 @@ class PaymentAccountChanged(Event, frozen=True, kw_only=True):
     type: ClassVar[str] = "event_type.payment_account_changed"
     owner_id: UUID
     event_types: tuple[str, ...]
-    """Their names."""
+    """The names of the event types."""
     account: str | None
-    """None: the account that they name is gone."""
+    """The name of the new account; None if the account that they name is gone."""
     base_url: str
 
     @property

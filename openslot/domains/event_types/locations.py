@@ -21,7 +21,7 @@ class WantedLocation(Struct, frozen=True, kw_only=True):
     """Which location is wanted, and what the invitee tells of it if it asks."""
 
     id: str | None = None
-    """None: the default."""
+    """None if it is the default location."""
     value: str = ""
 
 

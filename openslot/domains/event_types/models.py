@@ -129,10 +129,10 @@ class Question(Struct, frozen=True, rename={"show_if": "showIf"}):
     kind: QuestionKind = QuestionKind.TEXT
     required: bool = False
     options: tuple[str, ...] = ()
-    """What a choice offers."""
+    """The options of a choice."""
 
     show_if: ShowIf | None = None
-    """None: it is always asked."""
+    """None if it is always asked."""
 
 
 class Money(Struct, frozen=True):
@@ -173,10 +173,10 @@ class EventType(Struct, frozen=True, kw_only=True):
 
     questions: tuple[Question, ...] = ()
     price: Money | None = None
-    """For each booking, whichever duration it has."""
+    """The price of each booking, whatever its duration."""
 
     refund_policy: str = "full"
-    """What an invitee who cancels gets back: full, none, or until:24 for up to 24 hours before the start."""
+    """The part that an invitee who cancels gets back: full, none, or until:24 for up to 24 hours before the start."""
 
     requires_confirmation: bool = False
     """Whether invitees ask for a time, and the host confirms it."""
@@ -190,28 +190,28 @@ class EventType(Struct, frozen=True, kw_only=True):
     """Whether it has a price that can be paid: the account that it names is connected, and its owner may use it."""
 
     durations: tuple[int, ...] = ()
-    """The minutes that invitees choose from, in order and with the default among them; empty: the default alone."""
+    """The minutes that invitees choose from, in order, the default included; empty if there is no choice."""
 
     redirect_url: str | None = None
-    """Where invitees are sent when they have booked; None: to the page of their booking."""
+    """Where invitees are sent when they have booked; None if it is the page of their booking."""
 
     wait_list_minutes: int | None = None
-    """For how long a time that is free again is kept for somebody who waits; None: there is no wait list."""
+    """How long a time that is free again is kept for somebody on the wait list; None if there is no wait list."""
 
     recurring_weeks: int | None = None
-    """For how many weeks in a row invitees can book at once; None: one booking at a time."""
+    """How many weeks in a row invitees can book at once; None if it is one booking at a time."""
 
     locations: tuple[Location, ...] = ()
-    """What invitees choose from, with `location`, the default, among them; empty: the default alone."""
+    """The locations that invitees choose from, `location`, the default, included; empty if there is no choice."""
 
     requires_email_verification: bool = False
     """Whether invitees enter a code that is sent to their email address before they can book."""
 
     team_id: UUID | None = None
-    """The team whose members host it; None: its owner alone does."""
+    """The team whose members host it; None if its owner hosts it alone."""
 
     payment_connection_id: UUID | None = None
-    """The account that invitees pay to, for an event type with a price; None: its owner has chosen none."""
+    """The account that invitees pay to, if the event type has a price; None if its owner has chosen none."""
 
     @property
     def max_weeks(self) -> int:
@@ -235,7 +235,7 @@ class PaymentAccount(Struct, frozen=True, kw_only=True):
     id: UUID
     name: str
     organization: str | None = None
-    """The name of the organization that has connected it; None: it is the owner's own."""
+    """The name of the organization that has connected it; None if it is the owner's own."""
 
     organization_slug: str | None = None
 
@@ -274,16 +274,16 @@ class BookingLink(Struct, frozen=True, kw_only=True):
     event_type_id: UUID
     owner_id: UUID
     uses: int
-    """For how many bookings it is."""
+    """How many bookings it is for."""
 
     used: int = 0
     ends_at: datetime | None = None
-    """Until when it can be used; None: it does not end."""
+    """When it expires; None if it does not."""
 
     revoked_at: datetime | None = None
     created_at: datetime
     note: str | None = None
-    """What the host notes for themselves."""
+    """The host's own note."""
 
     def state(self, *, now: datetime) -> LinkState:
         if self.revoked_at is not None:
@@ -315,10 +315,10 @@ class HostLink(Struct, frozen=True, kw_only=True):
     """None where the key of its seal is lost."""
 
     team_page: str | None = None
-    """Below which page its event type can be booked, such as `team/sales`; None: below its owner's."""
+    """The page of a team that offers its event type, such as `team/sales`; None if it is its owner's page."""
 
     bookings: tuple[LinkBooking, ...] = ()
-    """Those that have one of its uses, the newest first, up to a number."""
+    """The bookings that have used it, the newest first, up to a number."""
 
 
 class HostPage(Struct, frozen=True, kw_only=True):
@@ -331,7 +331,7 @@ class HostPage(Struct, frozen=True, kw_only=True):
     """The hash of the host's photo."""
 
     color: str | None
-    """Of the host's brand."""
+    """The color of the host's brand."""
 
     brand: PageBrand
     event_types: tuple[EventType, ...]
@@ -344,10 +344,10 @@ class EventTypeOverview(Struct, frozen=True, kw_only=True):
 
     was_booked: bool
     token: str | None
-    """What the private link ends with; None where it is public, or where the key of its seal is lost."""
+    """The end of the private link; None if the event type is public, or the key of its seal is lost."""
 
     team_page: str | None
-    """Below which page it can be booked, such as `team/sales`; None: below its owner's."""
+    """The page of a team that offers it, such as `team/sales`; None if it is its owner's page."""
 
 
 class OverviewPage(Struct, frozen=True, kw_only=True):

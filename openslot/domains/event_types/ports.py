@@ -27,7 +27,7 @@ class ConferenceRefused(ConferenceFault):
 
 
 class LinkWanted(Struct, frozen=True, kw_only=True):
-    """For what a link is made; all who have booked a group session share one."""
+    """The meeting that a link is made for; all who have booked a group session share one."""
 
     key: str
     """The same in every attempt, and for all bookings of a session: one key has one link."""
@@ -42,7 +42,7 @@ class Conference(Protocol):
     """One service for video calls."""
 
     label: str
-    """Its own name, as people know it."""
+    """The name of the service, as people know it."""
 
     def compute(self) -> str | None:
         """Make a new link that nobody can guess without asking anybody; None if the service has to be asked.

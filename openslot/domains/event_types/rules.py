@@ -309,7 +309,7 @@ def edition_of(event_type: models.EventType) -> str:
 
 def find_changed(event_type: models.EventType, *, since: str, fields: Sequence[str] = EDITED) -> tuple[str, ...]:
     """Name the fields that are not what they were in an edition; all of them if it can't be read."""
-    known = [since[place : place + LENGTH] for place in range(0, len(EDITED) * LENGTH, LENGTH)]
+    known = [since[index : index + LENGTH] for index in range(0, len(EDITED) * LENGTH, LENGTH)]
     return tuple(
         field
         for field, digits in zip(EDITED, known, strict=True)

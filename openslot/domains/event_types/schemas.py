@@ -282,18 +282,20 @@ def show_detailed(event_type: models.EventType, schedule: Schedule) -> DetailedE
 
 
 def show_offered(event_type: models.EventType) -> OfferedEventType:
-    shown = _show_place(event_type.location)
-    return _OFFERED.show(event_type, location=shown, locations=[_show_place(each) for each in event_type.all_locations])
+    shown = _show_location(event_type.location)
+    return _OFFERED.show(
+        event_type, location=shown, locations=[_show_location(each) for each in event_type.all_locations]
+    )
 
 
-def _show_place(place: models.Location) -> OfferedLocation:
-    is_hidden = is_told_when_booked(place)
+def _show_location(location: models.Location) -> OfferedLocation:
+    is_hidden = is_told_when_booked(location)
     return OfferedLocation(
-        kind=place.kind,
-        value="" if is_hidden else place.value,
+        kind=location.kind,
+        value="" if is_hidden else location.value,
         told_when_booked=is_hidden,
-        asks=place.asks,
-        id=place.id,
+        asks=location.asks,
+        id=location.id,
     )
 
 

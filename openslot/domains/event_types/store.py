@@ -64,7 +64,7 @@ async def find_host_page(db: Db, username: str) -> list[Row]:
 
 async def insert_event_type(db: Db, event_type: EventType) -> UUID | None:
     """Write a new event type at the position after the last one; return the account that invitees pay to."""
-    statement = f"""insert into event_types ({NEW.columns}, position) values ({NEW.places()},
+    statement = f"""insert into event_types ({NEW.columns}, position) values ({NEW.parameters()},
             (select coalesce(max(position) + 1, 0) from event_types where owner_id = $2))
         returning payment_connection_id"""
     account: UUID | None = await db.fetchval(statement, *NEW.values(event_type))
@@ -96,11 +96,11 @@ async def lock_event_type(db: Db, owner_id: UUID, event_type_id: UUID) -> None:
 
 async def find_slug_for(db: Db, event_type: EventType, owner_id: UUID) -> str:
     """Find the slug that a team's event type can have with another owner: its own, or else one with a number."""
-    statement = """with wanted(slug, place) as (
+    statement = """with wanted(slug, no) as (
             select $3::text, 1 union all select left($3, 90) || '-' || n, n from generate_series(2, 1000) n)
         select w.slug from wanted w where not exists (
             select from event_types e where e.slug = w.slug and e.id <> $1 and (e.owner_id = $4 or e.team_id = $2))
-        order by w.place limit 1"""
+        order by w.no limit 1"""
     slug: str = await db.fetchval(statement, event_type.id, event_type.team_id, event_type.slug, owner_id)
     return slug
 
@@ -145,10 +145,10 @@ async def list_slugs(db: Db, owner_id: UUID, *, beginning: str) -> set[str]:
 
 
 async def update_positions(db: Db, owner_id: UUID, order: list[UUID], *, now: datetime) -> None:
-    """Put an owner's event types into this order; those that keep their place are not written."""
-    statement = """update event_types e set position = o.place, updated_at = $3
-        from unnest($2::uuid[]) with ordinality o(id, place)
-        where e.id = o.id and e.owner_id = $1 and e.position <> o.place"""
+    """Put an owner's event types into this order; those that keep their position are not written."""
+    statement = """update event_types e set position = o.no, updated_at = $3
+        from unnest($2::uuid[]) with ordinality o(id, no)
+        where e.id = o.id and e.owner_id = $1 and e.position <> o.no"""
     await db.execute(statement, owner_id, order, now)
 
 

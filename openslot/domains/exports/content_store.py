@@ -16,7 +16,7 @@ from openslot.platform.core.shapes import Shape
 from openslot.platform.core.times import iso_of
 
 Names = str | Shape[Any]
-"""What a row shows: names of columns, or what a shape of the REST API has of its noun."""
+"""The content of a row: names of columns, or what a shape of the REST API shows of its noun."""
 INSTANTS = ("at", "since", "until")
 
 

@@ -162,10 +162,10 @@ def write_what_and_when(meeting: MailedMeeting, recipient: Recipient, locale: Lo
 
 def _write_facts(meeting: MailedMeeting, recipient: Recipient, locale: Locale) -> tuple[Fact, ...]:
     booking = meeting.booking
-    place = format_where(booking.location, recipient, one_line(meeting.host.name))
-    is_entered = not isinstance(place, Text)
-    url = place if booking.location.kind is LocationKind.VIDEO_LINK and is_entered else None
-    where = [Fact(label=Text("Where"), lines=(place,), url=url, is_verbatim=is_entered)] if place else []
+    words = format_where(booking.location, recipient, one_line(meeting.host.name))
+    is_entered = not isinstance(words, Text)
+    url = words if booking.location.kind is LocationKind.VIDEO_LINK and is_entered else None
+    where = [Fact(label=Text("Where"), lines=(words,), url=url, is_verbatim=is_entered)] if words else []
     return (
         *write_what_and_when(meeting, recipient, locale),
         *_write_previous(meeting, recipient, locale),

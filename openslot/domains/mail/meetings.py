@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from openslot.domains.accounts.models import BrandedHost
 from openslot.domains.bookings.models import Booking
 from openslot.domains.bookings.series.models import SeriesDate
-from openslot.domains.bookings.words import ListOfNames, format_place, format_told_place, without_typed
+from openslot.domains.bookings.words import ListOfNames, format_location, format_told_location, without_typed
 from openslot.domains.event_types.models import EventType, Location, LocationAsks, LocationKind
 from openslot.domains.mail import store
 from openslot.domains.mail.models import (
@@ -53,7 +53,7 @@ class MailedMeeting(Struct, frozen=True, kw_only=True):
     booking: Booking
     event_type: EventType
     hosts: tuple[MailHost, ...]
-    """Who hosts it, the organizer first."""
+    """The hosts, the organizer first."""
     manage_url: str
     calendar_url: str
     booking_url: str
@@ -64,7 +64,7 @@ class MailedMeeting(Struct, frozen=True, kw_only=True):
     reason: str | None = None
     is_reason_of_host: bool = False
     payment: StoredPayment | None = None
-    """What was paid for it; None: nothing."""
+    """The payment for it; None if nothing was paid."""
     invited_by: InvitedBy = InvitedBy.MAIL
     dates: tuple[SeriesDate, ...] = ()
     """All dates of its series, if the mail is about all of them."""
@@ -181,10 +181,10 @@ def find_location(location: Location, recipient: Recipient) -> Location:
 def format_where(location: Location, recipient: Recipient, host_name: str) -> str | None:
     location = find_location(location, recipient)
     if recipient.role is not RecipientRole.HOST:
-        return format_told_place(location, host_name)
+        return format_told_location(location, host_name)
     if location.asks is LocationAsks.PHONE and location.value:
         return Text("You call %(phone)s", phone=location.value)
-    return format_place(location, host_name)
+    return format_location(location, host_name)
 
 
 def find_join(meeting: MailedMeeting) -> Link | None:

@@ -20,7 +20,7 @@ class MailKind(StrEnum):
     CANCELLATION = "cancellation"
     REMINDER = "reminder"
     FOLLOW_UP = "follow_up"
-    """After the meeting."""
+    """A mail to the invitee after the meeting."""
     REQUEST = "request"
     """An invitee asks for a time: to the host, who confirms or declines it, and to the invitee."""
     DECLINE = "decline"
@@ -28,11 +28,11 @@ class MailKind(StrEnum):
     LINK = "link"
     """The link of a video call that was not ready when it was booked."""
     HOSTS = "hosts"
-    """Others of a team host a meeting now: to those who take part in it."""
+    """A team's meeting has other hosts: to those who take part in it."""
     HANDOVER = "handover"
-    """Others of a team host a meeting now: to somebody who hosts it no longer."""
+    """A team's meeting has other hosts: to a host who was replaced."""
     WAIT_LIST = "wait_list"
-    """Somebody confirms that they wait for a time, or is offered one."""
+    """Somebody is asked to confirm an entry of a wait list, or is offered a time."""
     NOTICE = "notice"
     INVITATION = "invitation"
     AGENT = "agent"
@@ -54,7 +54,7 @@ class RecipientRole(StrEnum):
     GUEST = "guest"
     HOST = "host"
     NONE = "none"
-    """Someone who is written to for another reason."""
+    """A recipient for another reason."""
 
 
 class Recipient(Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ class Recipient(Struct, frozen=True, kw_only=True):
     name: str | None
     zone: str
     locale: str | None
-    """A language tag; None: nobody knows."""
+    """A language tag; None if not known."""
     user_id: UUID | None = None
     """Set if the recipient is a host."""
 
@@ -100,16 +100,16 @@ class Letter(Struct, frozen=True, kw_only=True):
     heading: str = ""
     """The subject, if there is none."""
     logged_subject: str = ""
-    """What the log says instead of a subject that has a secret."""
+    """The subject in the log, if the subject itself has a secret."""
     paragraphs: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
     quote: str | None = None
-    """What a person has written, as they wrote it."""
+    """The text that a person has written, as they wrote it."""
 
     body: LetterBody | None = None
     button: Link | None = None
     actions: tuple[Link, ...] = ()
-    """What else can be done, below the button."""
+    """Further actions, below the button."""
 
     links_label: str | None = None
     links: tuple[Link, ...] = ()
@@ -153,7 +153,7 @@ class Mail(Struct, frozen=True, kw_only=True):
     language: str
     written_at: datetime
     thread: str | None = None
-    """What mails about the same thing have in common."""
+    """The id that mails about the same thing share."""
 
     calendar: Attachment | None = None
     unsubscribe_url: str | None = None
@@ -227,7 +227,7 @@ class CountedMail(Struct, frozen=True, kw_only=True):
     to_recipient: int
     by_event_type: tuple[int, ...]
     of_own: int | None
-    """For the same event type; None for mail without a booking."""
+    """How many mails were about the same event type; None if the mail belongs to no booking."""
 
 
 class ToldInvitee(Struct, frozen=True, kw_only=True):

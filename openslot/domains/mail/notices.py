@@ -63,7 +63,7 @@ class Notice(Struct, Generic[E], frozen=True):
     write: Callable[[E], Letter]
     topic: MailTopic | None = None
     is_security: bool = False
-    """As in `Draft`."""
+    """Whether it is sent even if email is stopped, as in `Draft`."""
 
 
 def write_notice(

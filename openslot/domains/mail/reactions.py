@@ -23,8 +23,8 @@ from openslot.domains.bookings.events import (
     BookingRequestReassigned,
     BookingRescheduled,
 )
-from openslot.domains.bookings.given import follow_given
 from openslot.domains.bookings.rules import is_over
+from openslot.domains.bookings.takeovers import follow_takeover
 from openslot.domains.mail import operations, reasons, store
 from openslot.domains.mail.kinds.accounts import (
     send_confirmation_link,
@@ -162,7 +162,7 @@ PLAN_AGAIN = Reaction(name="mail.plan_again", run=plan_again, lane="mail")
 
 async def follow_owner(_: Work, effect: Effect) -> Outcome:
     """Plan the reminders of all upcoming bookings again whose event type has another owner."""
-    return follow_given(effect, PLAN_AGAIN)
+    return follow_takeover(effect, PLAN_AGAIN)
 
 
 def _mailing(

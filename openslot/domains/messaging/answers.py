@@ -40,7 +40,7 @@ from openslot.platform.i18n.localization import localize
 
 # Two robots must not write to each other without end.
 MAX_ANSWERS = 5
-"""In one thread, in 24 hours."""
+"""The most answers in one thread within 24 hours."""
 # Of reminders that come so close together, nobody knows which one is answered.
 TOGETHER = timedelta(hours=1)
 MAX_LINKS = 3

@@ -25,9 +25,9 @@ class MessageCredentials(Struct, frozen=True, kw_only=True):
     account: str
     """Twilio's account SID, or the address of a gateway."""
     token: str
-    """Sends, and verifies notices."""
+    """The secret that sends messages and verifies notices."""
     second_token: str | None = None
-    """Verifies notices too, while the token is replaced."""
+    """A second secret that verifies notices while the first one is replaced."""
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ class OutboundMessage(Struct, frozen=True, kw_only=True):
     recipient: str
     body: str | None = None
     template: MessageTemplate | None = None
-    """Instead of a body."""
+    """The template that is sent instead of a body."""
     validity: timedelta | None = None
     """How long the provider may try; after that the message is dropped, because it would arrive too late."""
     status_url: str | None = None
@@ -131,7 +131,7 @@ class SentMessage(Struct, frozen=True, kw_only=True):
     code: str | None = None
     """The provider's code of the fault, where it was not delivered."""
     reason: RefusalReason | None = None
-    """What the code means."""
+    """The meaning of the code."""
 
 
 class BookingFacts(Struct, frozen=True, kw_only=True):
@@ -165,15 +165,15 @@ class DropReason(StrEnum):
 
 class MediaRef(Struct, frozen=True, kw_only=True):
     ref: str
-    """What the provider finds it by. It is no address, and of no use without the account."""
+    """The provider's reference. It is no address, and of no use without the account."""
     content_type: str
-    """As the sender says."""
+    """The content type, as the sender says."""
 
 
 class MediaLimits(Struct, frozen=True, kw_only=True):
     max_bytes: int
     content_types: tuple[str, ...]
-    """Such as `image/png`, or `image/*` for all of a kind."""
+    """Allowed types, such as `image/png`, or `image/*` for all of a kind."""
 
     def allows(self, content_type: str) -> bool:
         kind, slash, _ = content_type.partition("/")
@@ -197,18 +197,18 @@ class InboundMessage(Struct, frozen=True, kw_only=True):
     """The provider's id: each message is kept once by it."""
     channel: Channel
     sender: str
-    """As the provider writes it, without the channel; mostly E.164, but short codes and names exist."""
+    """The provider's form of the sender, without the channel; mostly E.164, but short codes and names exist."""
     recipient: str
     body: str = ""
     media: tuple[MediaRef, ...] = ()
     opt_out: OptOut | None = None
-    """What the provider has understood, and answered itself; None: it does not say."""
+    """The request that the provider has recognized and answered itself; None if it does not say."""
     button_payload: str | None = None
-    """What we have put behind the button that was pressed."""
+    """Our payload of the button that was pressed."""
     profile_name: str | None = None
     """The sender's name on WhatsApp, which anybody can choose."""
     at: datetime | None = None
-    """None: the provider does not say."""
+    """None if the provider does not say."""
 
 
 class StatusNotice(Struct, frozen=True, kw_only=True):
@@ -249,17 +249,17 @@ class CallNotice(Struct, frozen=True, kw_only=True):
     id: str
     """The provider's id of the call."""
     sequence: int | None = None
-    """Counts the notices of one call: each is kept once by id and sequence; None: there is one notice."""
+    """Counts the notices of one call: each is kept once by id and sequence; None if there is one notice."""
     sender: str
     recipient: str
     direction: CallDirection
     status: CallProgress
     duration: timedelta | None = None
-    """Told when it has ended."""
+    """Set once the call has ended."""
     at: datetime | None = None
-    """When this was so; None: the provider does not say."""
+    """When this was so; None if the provider does not say."""
     recording: str | None = None
-    """What `fetch_media` and `delete_media` find it by."""
+    """The reference for `fetch_media` and `delete_media`."""
     agent_name: str | None = None
     """The voice agent that spoke, where the provider says so."""
     transcript: str | None = None

@@ -26,9 +26,9 @@ class Wish(StrEnum):
     """What somebody wants of a meeting."""
 
     CANCEL = "cancel"
-    """To cancel what the last reminder named: the whole message is C."""
+    """Cancel what the last reminder named: the whole message is C."""
     CHANGE = "change"
-    """To cancel or reschedule something, in other words."""
+    """Cancel or reschedule something, in other words."""
 
 
 # As a phone writes it, also with a Japanese keyboard.
@@ -49,7 +49,7 @@ _BEGINS = re.compile(rf"\b(?:{'|'.join(CHANGE_WORDS)})")
 
 
 def find_wish(body: str, *, has_files: bool = False) -> Wish | None:
-    """Tell whether a message wants a meeting cancelled or rescheduled; None: it is for the host to read.
+    """Tell whether a message wants a meeting cancelled or rescheduled; None if it is for the host to read.
 
     Only C alone cancels. Everything else that may mean it is answered with a link.
     """

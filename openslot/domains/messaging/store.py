@@ -36,7 +36,7 @@ where c.owner_id = $1 and m.conversation_id = $2 and m.id = $3 and f.position = 
 
 
 async def find_host(db: Db, connection: MessagingConnection, *, phone: str, channel: Channel) -> UUID | None:
-    """Find who gets a message from this number; None: nobody is left in the organization."""
+    """Find who gets a message from this number; None if nobody is left in the organization."""
     if connection.user_id is not None:
         return connection.user_id
     found: UUID | None = await db.fetchval(

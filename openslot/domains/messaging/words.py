@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from openslot.domains.bookings.models import Booking
-from openslot.domains.bookings.words import format_short, format_told_place, format_zone_name
+from openslot.domains.bookings.words import format_short, format_told_location, format_zone_name
 from openslot.domains.conversations.models import MessageTemplate
 from openslot.domains.event_types.models import EventType
 from openslot.domains.messaging import sending
@@ -64,7 +64,7 @@ class MeetingWords(Struct, frozen=True, kw_only=True):
     place: str
     locale: Locale
     values: Mapping[str, Placeholder]
-    """For the words of the host."""
+    """The values of placeholders in texts that the host has written."""
 
 
 def describe_meeting(
@@ -77,7 +77,7 @@ def describe_meeting(
         event=_say(one_line(event_type.name, max_=60), locale),
         host=_say(host, locale),
         when=_say(Text("%(when)s (%(zone)s)", when=when, zone=format_zone_name(zone, locale)), locale),
-        place=_say(format_told_place(booking.location, host) or "", locale),
+        place=_say(format_told_location(booking.location, host) or "", locale),
         locale=locale,
         values=describe_booking(
             booking,
@@ -85,7 +85,7 @@ def describe_meeting(
             # Empty if it looks like an advertisement.
             invitee=find_name(booking.invitee_name) or "",
             host=host,
-            place=format_told_place(booking.location, host),
+            place=format_told_location(booking.location, host),
             links=list_links(url, event_type),
             zone=zone,
             locale=locale,

@@ -36,7 +36,7 @@ class OAuthClient(Struct, frozen=True, kw_only=True):
     vendor: OAuthVendor
     name: str
     calendars: Text
-    """What people call the vendor's calendars."""
+    """The usual name of the vendor's calendars."""
     client_id: str
     client_secret: str
     auth_url: str
@@ -44,9 +44,9 @@ class OAuthClient(Struct, frozen=True, kw_only=True):
     redirect_uri: str
     permissions: tuple[Permission, ...]
     parameters: dict[str, str]
-    """What the vendor's page needs besides."""
+    """Further parameters that the vendor's page needs."""
     lasting: tuple[str, ...] = ()
-    """Scopes so that access outlives the visit, which the vendor does not name in its answer."""
+    """Scopes for access after the visit, which the vendor does not name in its answer."""
 
     @property
     def scope(self) -> str:
@@ -110,15 +110,15 @@ def _find_google(settings: Settings) -> OAuthClient | None:
 def _find_microsoft(settings: Settings) -> OAuthClient | None:
     if settings.microsoft_client_id is None or settings.microsoft_client_secret is None:
         return None
-    place = f"{settings.microsoft_login_url.rstrip('/')}/{settings.microsoft_tenant}/oauth2/v2.0"
+    base = f"{settings.microsoft_login_url.rstrip('/')}/{settings.microsoft_tenant}/oauth2/v2.0"
     return OAuthClient(
         vendor=OAuthVendor.MICROSOFT,
         name="Microsoft",
         calendars=Text("Microsoft 365"),
         client_id=settings.microsoft_client_id,
         client_secret=settings.microsoft_client_secret,
-        auth_url=f"{place}/authorize",
-        token_url=f"{place}/token",
+        auth_url=f"{base}/authorize",
+        token_url=f"{base}/token",
         redirect_uri=redirect_uri(settings, OAuthVendor.MICROSOFT),
         permissions=PERMISSIONS[OAuthVendor.MICROSOFT],
         # Otherwise Microsoft takes the account that the browser is signed in to, without asking.
@@ -161,7 +161,7 @@ class TokenAnswer(Struct, frozen=True, kw_only=True):
     refresh_token: str | None
     expires_at: datetime
     scopes: tuple[str, ...] | None
-    """None: the vendor does not say, so they are those that were asked for."""
+    """None if the vendor does not say, so that they are those that were asked for."""
 
 
 class Consent(Struct, frozen=True, kw_only=True):
@@ -189,10 +189,10 @@ class Grant(Struct, frozen=True, kw_only=True):
     scopes: tuple[str, ...]
     state: GrantState
     expires_at: datetime
-    """Of the access token."""
+    """When the access token expires."""
     refresher: UUID | None = None
     refreshing_until: datetime | None = None
-    """Until then one process asks the vendor for new tokens, and all others wait."""
+    """The time until which one process asks the vendor for new tokens, and all others wait."""
     created_at: datetime
 
 

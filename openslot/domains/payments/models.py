@@ -33,7 +33,7 @@ class PaymentConnection(Struct, frozen=True, kw_only=True):
     account_id: str | None = None
     account_name: str | None = None
     read_until: datetime
-    """Up to when the provider's list of what happened was read."""
+    """The time up to which the provider's list of what happened was read."""
     last_read_at: datetime | None = None
     last_error: str | None = None
     """Why it could not be read the last time."""
@@ -54,7 +54,7 @@ class PaymentConnection(Struct, frozen=True, kw_only=True):
 class ConnectionWanted(Struct, frozen=True, kw_only=True):
     key: str
     notice_secret: str | None = None
-    """Of an endpoint that somebody has registered by hand."""
+    """Set if somebody has registered the endpoint by hand."""
 
 
 class ConnectionPreview(Struct, frozen=True, kw_only=True):
@@ -145,7 +145,7 @@ class CheckoutSession(Struct, frozen=True, kw_only=True):
     url: str | None = None
     """Where the payer pays, while it is open."""
     intent_id: str | None = None
-    """What refunds and disputes name."""
+    """The id that refunds and disputes refer to."""
     paid_at: datetime | None = None
     receipt_url: str | None = None
     refunds: tuple[Refund, ...] = ()
@@ -173,7 +173,7 @@ class SessionWanted(Struct, frozen=True, kw_only=True):
     payment_id: UUID
     amount: Money
     title: str
-    """What is paid for, as the payer and the host read it."""
+    """The title of the payment, as the payer and the host read it."""
     email: str
     success_url: str
     cancel_url: str
@@ -214,7 +214,7 @@ class WaitingNotice(Struct, frozen=True, kw_only=True):
 class NoticeEndpoint(Struct, frozen=True):
     id: str
     secret: str
-    """Told once, when the endpoint is registered."""
+    """The signing secret, told only once, when the endpoint is registered."""
 
 
 class KeyRight(StrEnum):
@@ -281,9 +281,9 @@ class StoredPayment(Struct, frozen=True, kw_only=True):
     mode: Mode
     price: Money
     refund_policy: str
-    """That of the event type when it was booked: full, none, or until:24."""
+    """The refund policy of the event type when it was booked: full, none, or until:24."""
     refund_until: datetime | None = None
-    """Until when invitees who cancel get everything back, if the booking was moved; None: what the policy says."""
+    """The end of the full refund, if the booking was moved; None if the policy decides."""
     state: PaymentState
     version: int = 0
     """Counts the changes, those of its refunds too: what was read from the provider before the last one is old."""
@@ -292,9 +292,9 @@ class StoredPayment(Struct, frozen=True, kw_only=True):
     intent_id: str | None = None
     receipt_url: str | None = None
     expires_at: datetime
-    """Until when the provider lets people pay."""
+    """The time until which the provider lets people pay."""
     held_until: datetime
-    """Until when the time is kept: a little longer."""
+    """The time until which the booked time is kept: a little longer."""
     paid_at: datetime | None = None
     refunded_amount: int = 0
     has_failed_refund: bool = False
@@ -304,7 +304,7 @@ class StoredPayment(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
     """Why a person must look at it, each a `Problem`, oldest first."""
     next_read_at: datetime | None = None
-    """When the provider is read again; None: when it tells that something has happened."""
+    """When the provider is read next; None if only after it tells that something has happened."""
     created_at: datetime
     updated_at: datetime
 
@@ -353,7 +353,7 @@ class StoredRefund(Struct, frozen=True, kw_only=True):
     is_rest: bool = False
     """Whether all that is left was asked for: if less is left by then, that goes back."""
     by: str
-    """Who has asked for it: a kind of actor."""
+    """The kind of actor that has asked for it."""
     error: str | None = None
     created_at: datetime
     updated_at: datetime
@@ -361,7 +361,7 @@ class StoredRefund(Struct, frozen=True, kw_only=True):
 
 class PaymentFilter(Struct, frozen=True, kw_only=True):
     status: str | None = None
-    """What people are told of the money; None: all that was ever paid."""
+    """The status that people are shown; None if all that was ever paid."""
     currency: str | None = None
     since: datetime | None = None
     before: datetime | None = None

@@ -24,7 +24,7 @@ class PaymentOverview(Struct, frozen=True, kw_only=True):
     details: BookingDetails
     refunds: list[StoredRefund]
     refundable: int
-    """What the host can still give back."""
+    """The amount that the host can still give back."""
 
 
 async def takes_payments(work: Work, host: User) -> bool:

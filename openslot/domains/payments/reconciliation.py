@@ -32,7 +32,7 @@ DISCONNECTED = "The account is disconnected"
 
 
 class Difference(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What we and the provider say otherwise; None: one of them knows nothing of it."""
+    """A difference between our record and the provider's; None where one of them knows nothing of it."""
 
     payment_id: str
     booking_id: UUID | None = None

@@ -49,7 +49,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     host_left: bool
     refunds: tuple[StoredRefund, ...] = ()
     session: CheckoutSession | None
-    """As the provider has just told it; None: it could not be asked."""
+    """The session as the provider has just told it; None if it could not be asked."""
     is_absent: bool = False
     """Whether it is sure that the provider has no checkout for this payment, and never will."""
     is_refused: bool = False
@@ -76,7 +76,7 @@ class Release(Struct, frozen=True):
 
 
 class Keep(Struct, frozen=True):
-    """Read the provider again at that time; None: when it tells that something has happened."""
+    """Read the provider again at that time; None if only when it tells that something has happened."""
 
     until: datetime | None
 
@@ -257,7 +257,7 @@ def is_refunded_when_cancelled(payment: StoredPayment, booking: Booking) -> bool
 
 
 def refund_until(payment: StoredPayment, starts_at: datetime) -> datetime | None:
-    """Return until when an invitee who cancels gets everything back; None: never, or without a limit."""
+    """Return until when an invitee who cancels gets everything back; None if never, or without a limit."""
     _, _, hours = payment.refund_policy.partition("until:")
     if not hours:
         return None

@@ -18,7 +18,7 @@ STATUSES = {
     "disputed": (Text("Disputed"), "bad"),
     "not_required": (Text("No payment needed"), ""),
 }
-"""What people are told of the money, and the tone of it."""
+"""The words and the tone of each status."""
 
 REFUND_STATES = {
     RefundState.WANTED: (Text("Being sent"), "warn"),

@@ -225,7 +225,7 @@ def _message(user: User, time: bytes) -> bytes:
     return user.id.bytes + time + fold_ascii(user.email).encode()
 
 
-REMAINS = {
+SURVIVING_TABLES = {
     "account_deletions": "that an account was deleted and when, under an id that leads to nobody",
     "events": "user.deleted, with that id alone; everything else that happened to the user is deleted",
     "agent_calls": "the agents' audit trail, whose chain of signatures must stay whole: ids and hashes of arguments",

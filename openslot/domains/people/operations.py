@@ -198,8 +198,8 @@ async def verify_sign_up(
 ) -> SignedIn | SecondFactorNeeded:
     """Open the account of a valid link and sign its owner in; the link is used up.
 
-    An account that a provider has opened with the address, and that nobody has used, becomes that of whoever reads its
-    mail: the organization manages it no longer.
+    If an identity provider created an account with this address and nobody has used it, the person who proves the
+    address takes it over, and the organization no longer manages it.
     In another browser than the one that sent the form, the chosen password is asked for: otherwise somebody could sign
     up with another person's address, let that person use the link, and sign in with the password.
     """

@@ -26,11 +26,11 @@ TELL_DELETED = "organization.tell_deleted"
 
 
 class DeletionNotice(Struct, frozen=True, kw_only=True):
-    """Who is told which organization was deleted, and by whom."""
+    """A notice that an organization was deleted: to whom, and by whom."""
 
     organization_name: str
     by: str | None
-    """None: someone who runs the platform."""
+    """The name of the member who deleted it; None if someone who runs the platform did."""
     administrator_id: UUID
 
 

@@ -12,7 +12,7 @@ from openslot.domains.payments.models import CheckoutStatus, Mode
 
 
 class SubscriptionStatus(StrEnum):
-    """As the provider has it; how each counts is decided in `subscription_rules.py`."""
+    """The provider's status; how each counts is decided in `subscription_rules.py`."""
 
     INCOMPLETE = "incomplete"
     INCOMPLETE_EXPIRED = "incomplete_expired"
@@ -23,7 +23,7 @@ class SubscriptionStatus(StrEnum):
     CANCELLED = "canceled"
     PAUSED = "paused"
     OTHER = "other"
-    """One that we don't know."""
+    """A status that we don't know."""
 
     @property
     def is_over(self) -> bool:
@@ -63,7 +63,7 @@ class Subscription(Struct, frozen=True, kw_only=True):
     bought_plan: str | None = None
     """The plan that it was bought for, by a note of ours; the price decides first."""
     subscriber_id: str | None = None
-    """Whose it is, by a note of ours."""
+    """The user or organization that has it, by a note of ours."""
 
 
 class PlanCheckout(Struct, frozen=True, kw_only=True):
@@ -105,7 +105,7 @@ class Subscriber(Struct, frozen=True, kw_only=True):
     session_url: str | None = None
     session_plan: Plan | None = None
     session_expires_at: datetime | None = None
-    """Of the checkout that was opened last; its id is missing while the provider is asked."""
+    """When the last opened checkout expires; its id is missing while the provider is asked."""
     subscription_id: str | None = None
     plan: Plan | None = None
     """The one that was bought; what is left of it is told by `subscription_rules.find_grant`."""

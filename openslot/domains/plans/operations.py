@@ -70,7 +70,7 @@ class SecondSubscription(Struct, frozen=True, kw_only=True):
 
     subscription_id: str
     told_id: UUID | None = None
-    """Who is told; None where it is about the subscription itself."""
+    """The user who is notified; None if it is about the subscription itself."""
 
 
 def find_plan_prices(settings: Settings) -> PlanPrices:

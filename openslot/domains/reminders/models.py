@@ -8,9 +8,9 @@ from msgspec import Struct
 
 class ReminderMoment(StrEnum):
     BEFORE = "before"
-    """Before the meeting begins: a reminder."""
+    """A reminder before the meeting begins."""
     AFTER = "after"
-    """After it has ended: a follow-up."""
+    """A follow-up after the meeting has ended."""
 
 
 class ReminderChannel(StrEnum):
@@ -37,9 +37,9 @@ class ReminderEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     channel: ReminderChannel = ReminderChannel.EMAIL
     to: Audience = Audience.INVITEE
     subject: str = ""
-    """Of an email, with placeholders; empty: ours, in the reader's language."""
+    """The subject of an email, with placeholders; empty if it is ours, in the reader's language."""
     text: str = ""
-    """With placeholders; empty: ours, in the reader's language."""
+    """The text, with placeholders; empty if it is ours, in the reader's language."""
 
     @property
     def name(self) -> str:

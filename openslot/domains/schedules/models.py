@@ -51,7 +51,7 @@ class HolidayCalendar(Struct, frozen=True):
     """Two letters, ISO 3166-1."""
 
     region: str | None = None
-    """As the country's own list of holidays names it, mostly ISO 3166-2 without the country."""
+    """The name in the country's own list of holidays, mostly ISO 3166-2 without the country."""
 
 
 class Schedule(Struct, frozen=True, kw_only=True):

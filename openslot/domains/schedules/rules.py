@@ -181,9 +181,9 @@ class ClockChange(Struct, frozen=True, kw_only=True):
 
     on: date
     from_time: datetime
-    """What clocks show when they are changed."""
+    """The time that clocks show just before the change."""
     to_time: datetime
-    """What they show then."""
+    """The time that they show just after it."""
     ranges: tuple[ChangedRange, ...]
 
     @property

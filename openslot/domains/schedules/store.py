@@ -49,8 +49,8 @@ async def list_overviews(db: Db, owner_id: UUID) -> list[ScheduleOverview]:
         from schedules s where s.owner_id = $1 order by {_ORDER}"""
     rows = await db.fetch(statement, owner_id)
     return [
-        ScheduleOverview(schedule=SCHEDULES.read(row), uses=_uses.decode(row["uses"]), is_default=place == 0)
-        for place, row in enumerate(rows)
+        ScheduleOverview(schedule=SCHEDULES.read(row), uses=_uses.decode(row["uses"]), is_default=index == 0)
+        for index, row in enumerate(rows)
     ]
 
 
@@ -69,7 +69,7 @@ async def insert_schedule(db: Db, schedule: Schedule, *, max_: int, now: datetim
     """Write a new schedule; False where its owner has as many as one may have."""
     statement = f"""
         insert into schedules ({SCHEDULES.stored.columns}, created_at, updated_at)
-        select {SCHEDULES.stored.places(first=3)}, $1, $1
+        select {SCHEDULES.stored.parameters(first=3)}, $1, $1
         where (select count(*) from schedules where owner_id = $4) < $2 returning id"""
     made = await db.fetchval(statement, now, max_, *SCHEDULES.values(schedule))
     return made is not None

@@ -44,12 +44,12 @@ def choose(
     deltas: dict[UUID, int] = {}
     price = 0
     for members in _by_priority(free):
-        places = pick - len(chosen)
-        if not places:
+        left = pick - len(chosen)
+        if not left:
             break
-        earned, price = share(members, places=places) if rules.balance is Balance.SHARE else ({}, 0)
+        earned, price = share(members, pick=left) if rules.balance is Balance.SHARE else ({}, 0)
         ranked = _rank(members, earned, rules)
-        winners = [each for each in kept if each in ranked] if kept else ranked[:places]
+        winners = [each for each in kept if each in ranked] if kept else ranked[:left]
         chosen += winners
         eligible += [each.user_id for each in members]
         deltas |= {user_id: part - (price if user_id in winners else 0) for user_id, part in earned.items()}
@@ -85,13 +85,13 @@ def list_eligible(candidates: Iterable[Candidate], *, rules: TeamRules) -> list[
     return [each for each in members if _lead(each, levels) <= rules.max_lead]
 
 
-def share(members: Sequence[Candidate], *, places: int) -> tuple[dict[UUID, int], int]:
+def share(members: Sequence[Candidate], *, pick: int) -> tuple[dict[UUID, int], int]:
     """Return what each of these members earns by one booking, and what each of the chosen pays.
 
     A share is by weight, and at most a whole booking: what would be more is spread over the others. The sum of what is
     earned is exactly that of what is paid.
     """
-    if len(members) <= places:
+    if len(members) <= pick:
         return {each.user_id: BOOKING for each in members}, BOOKING
     whole: list[UUID] = []
     rest = members
@@ -99,7 +99,7 @@ def share(members: Sequence[Candidate], *, places: int) -> tuple[dict[UUID, int]
         weight = sum(each.weight for each in rest)
         parts = {each.user_id: BOOKING * each.weight // weight for each in rest}
         price = sum(parts.values())
-        left = places - len(whole)
+        left = pick - len(whole)
         capped = [user_id for user_id, part in parts.items() if left * part >= price]
         if not capped:
             return {**dict.fromkeys(whole, price), **{user_id: left * part for user_id, part in parts.items()}}, price
@@ -133,15 +133,15 @@ def count_from_level(
     """Complete members by the bookings that count with the balance `total`; who has no history joins at this moment.
 
     Who joins begins at the level of those who were there, by weight: otherwise they would get every booking until they
-    have as many. The level is made of bookings within the window, so it passes as these do.
+    have as many. The level is made of bookings within the window, so it fades as they leave it.
     """
-    now = 1 + max((place for each in histories.values() if each for place in (each.joined, *each.served)), default=0)
+    now = 1 + max((order for each in histories.values() if each for order in (each.joined, *each.served)), default=0)
     found = {each.user_id: histories.get(each.user_id) or HostHistory(now, {}) for each in members}
     began: dict[UUID, int] = {}
 
     def count(each: Candidate, until: int) -> int:
         history = found[each.user_id]
-        own = (count for place, count in history.served.items() if history.joined <= place < until)
+        own = (count for order, count in history.served.items() if history.joined <= order < until)
         return began[each.user_id] + sum(own)
 
     for each in sorted(members, key=lambda each: found[each.user_id].joined):
@@ -187,10 +187,10 @@ def explain(asked: ChoiceAsked, chosen: Sequence[UUID]) -> ChoiceRule:
         return ChoiceRule.ONLY_FREE
     lowest = min(each.priority for each in winners)
     members = [each for each in free if each.priority == lowest]
-    places = sum(each.priority == lowest for each in winners)
-    if places == len(members):
+    pick = sum(each.priority == lowest for each in winners)
+    if pick == len(members):
         return ChoiceRule.PRIORITY
-    earned, _ = share(members, places=places) if rules.balance is Balance.SHARE else ({}, 0)
+    earned, _ = share(members, pick=pick) if rules.balance is Balance.SHARE else ({}, 0)
     behind = {each.user_id: _behind(each, earned, rules) for each in members}
     least = min(behind[each.user_id] for each in winners if each.priority == lowest)
     most = max(behind[each.user_id] for each in members if each not in winners)

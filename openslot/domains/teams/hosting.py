@@ -107,7 +107,7 @@ async def change_hosting(
 ) -> None:
     """Change what is given of how an event type gets its hosts, or refuse it with every fault.
 
-    A group with an id keeps its credits wherever it stands; one without has the credits of the group at its place.
+    A group with an id keeps its credits wherever it stands; one without has the credits of the group at its position.
     """
     await lock_hosting(work, event_type_id)
     event_type = await get_team_event_type(work, team, event_type_id)
@@ -133,7 +133,7 @@ async def _save_groups(work: Work, event_type_id: UUID, groups: Sequence[GroupWa
     named = any(wanted.id in by_id for wanted in groups)
     kept = [by_id.get(wanted.id) if wanted.id else None for wanted in groups]
     if not named:
-        kept = [current[place] if place < len(current) else None for place, _ in enumerate(groups)]
+        kept = [current[index] if index < len(current) else None for index, _ in enumerate(groups)]
     await store.delete_groups(work.db, event_type_id, keeping=[group.id for group in kept if group])
     for position, (wanted, group) in enumerate(zip(groups, kept, strict=True)):
         if group is None:

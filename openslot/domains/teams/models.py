@@ -9,7 +9,7 @@ from msgspec import Struct
 
 Attributes = dict[str, str]
 AttributeFilter = dict[str, tuple[str, ...]]
-"""For each attribute the values of which one must be had."""
+"""The accepted values of each attribute; a member must have one of them for each."""
 
 
 class Team(Struct, frozen=True, kw_only=True):
@@ -20,10 +20,10 @@ class Team(Struct, frozen=True, kw_only=True):
     name: str
     slug: str
     zone: str
-    """Its calendar, which counts the days and the starts of its event types."""
+    """The time zone of the calendar that counts the days and the starts of its event types."""
 
     external_id: str | None = None
-    """What an identity provider calls it."""
+    """The id that an identity provider has for it."""
 
     version: int = 1
     """Counts the changes of the team and of who belongs to it."""
@@ -47,14 +47,14 @@ class TeamMember(Struct, frozen=True, kw_only=True):
     team_id: UUID
     user_id: UUID
     weight: int = 100
-    """How much of the bookings is theirs, compared with others; 0: none."""
+    """How many of the bookings they get, compared with others; 0 if none."""
 
     priority: int = 2
-    """From 0 to 3: those with the highest who are free come first."""
+    """A number from 0 to 3: free hosts with the highest priority come first."""
 
     is_manager: bool = False
     attributes: Attributes = {}
-    """What the team says of them; an identity provider's come with it where members are looked up."""
+    """The attributes that the team has set; those of an identity provider are added where members are looked up."""
 
     joined_at: datetime
 
@@ -63,7 +63,7 @@ class ListedTeamMember(Struct, frozen=True, kw_only=True):
     """A member of a team with the account behind it."""
 
     member: TeamMember
-    """Its attributes are the team's alone."""
+    """The member, with the attributes that the team has set."""
 
     member_id: UUID
     """The membership in the organization."""
@@ -71,7 +71,7 @@ class ListedTeamMember(Struct, frozen=True, kw_only=True):
     name: str
     email: str
     attributes: Attributes = {}
-    """What their identity provider says of them, and over it what the team says."""
+    """The attributes of the identity provider, overridden by those that the team has set."""
 
     is_active: bool
     """Whether they can host: an active member of the organization with an open account."""
@@ -81,7 +81,7 @@ class Balance(StrEnum):
     """What is fair among the hosts of a group."""
 
     SHARE = "share"
-    """Of the bookings for which they were free, everybody gets their share."""
+    """Everybody gets their share of the bookings for which they were free."""
     TOTAL = "total"
     """Everybody ends with the same number of bookings, by weight, however often they were free."""
 
@@ -92,10 +92,10 @@ class TeamRules(Struct, frozen=True, kw_only=True):
     event_type_id: UUID
     balance: Balance = Balance.SHARE
     max_lead: int | None = None
-    """With the balance `total`: who is more bookings ahead than this is left out."""
+    """How many bookings ahead a host may be before being left out, with the balance `total`."""
 
     window_days: int = 90
-    """With the balance `total`: for how many days bookings are counted."""
+    """How many days bookings are counted, with the balance `total`."""
 
     host_per_day: int | None = None
     host_per_week: int | None = None
@@ -124,7 +124,7 @@ class HostGroup(Struct, frozen=True, kw_only=True):
     position: int
     pick: int
     filter: AttributeFilter | None = None
-    """Which attributes members of the team have who belong to it; None: they are listed."""
+    """The attributes by which members of the team belong to it; None if its hosts are listed."""
 
 
 class HostWanted(Struct, frozen=True, kw_only=True):
@@ -139,12 +139,12 @@ class GroupWanted(Struct, frozen=True, kw_only=True):
     """A group as it is to be: hosts that are listed, or whoever matches a filter."""
 
     id: UUID | None = None
-    """Which of the groups it was before; None: the one at its place."""
+    """The existing group that it changes; None if it is the one at the same position."""
 
     pick: int = 1
     hosts: tuple[HostWanted, ...] = ()
     filter: AttributeFilter | None = None
-    """Not None: there are no hosts listed. An empty one matches everybody of the team."""
+    """The attributes of its members, if no hosts are listed. An empty filter matches everybody of the team."""
 
 
 class GroupMember(Struct, frozen=True, kw_only=True):
@@ -173,10 +173,10 @@ class Candidate(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
     """How far they are behind their share, in millionths of a booking."""
 
     last_no: int = 0
-    """Which choice of the group was the last to choose them, counted from 1; 0: none."""
+    """The number of the last choice of the group that chose them, counted from 1; 0 if none has."""
 
     served: int = 0
-    """With the balance `total`: how many bookings they had within the window."""
+    """How many bookings they had within the window, with the balance `total`."""
 
     is_free: bool = True
     """Whether the whole time is free, and no limit is reached."""
@@ -186,12 +186,12 @@ class HostChoice(Struct, frozen=True, kw_only=True, rename="camel"):
     """Who was chosen, and by how much the credit of each eligible candidate changes; the changes sum up to 0."""
 
     chosen: tuple[UUID, ...]
-    """In the order of their rank."""
+    """The chosen hosts by rank, the best first."""
 
     eligible: tuple[UUID, ...]
     deltas: dict[UUID, int]
     price: int
-    """What each of the chosen has paid: about one booking."""
+    """The amount that each of the chosen has paid: about one booking."""
 
 
 class ChoiceAsked(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -205,10 +205,10 @@ class ChoiceAsked(Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
     """Whether somebody has named the host, so that nobody was chosen."""
 
     instead_of: tuple[UUID, ...] = ()
-    """Whose places the hosts have taken, and what they have paid; in the order of the chosen."""
+    """The replaced hosts, whose credit the chosen have taken over; in the order of the chosen."""
 
     kept: tuple[UUID, ...] = ()
-    """Who was chosen for the first booking of a series, and hosts this one as well."""
+    """The hosts of the first booking of a series, who host this one as well."""
 
 
 class Replacement(Struct, frozen=True, kw_only=True):
@@ -217,7 +217,7 @@ class Replacement(Struct, frozen=True, kw_only=True):
     group_id: UUID
     hosts: Mapping[UUID, UUID]
     asked: ChoiceAsked | None = None
-    """What the choice was made of; None: somebody has named them."""
+    """The input of the choice; None if somebody has named the hosts."""
 
 
 class HostStanding(StrEnum):
@@ -225,9 +225,9 @@ class HostStanding(StrEnum):
 
     ELIGIBLE = "eligible"
     PAUSED = "paused"
-    """Their weight is 0."""
+    """The weight is 0."""
     AHEAD = "ahead"
-    """With the balance `total`: they had so many bookings that others come first, even if nobody else is free."""
+    """They had so many bookings that, with the balance `total`, others come first, even if nobody else is free."""
     AWAY = "away"
     """The time is not free, or a limit is reached."""
     OUTRANKED = "outranked"
@@ -240,7 +240,7 @@ class HostVerdict(Struct, frozen=True, kw_only=True, rename="camel"):
     user_id: UUID
     standing: HostStanding
     ahead: int
-    """In millionths of a booking: of their own share, or with the balance `total` of who is furthest behind."""
+    """Millionths of a booking ahead of their share, or, with the balance `total`, of the host furthest behind."""
 
 
 class HostRole(StrEnum):
@@ -299,7 +299,7 @@ class CreditReason(StrEnum):
     EXPIRED = "expired"
     """A held time was not booked."""
     LEFT = "left"
-    """Somebody has left the group, and the others have what they had."""
+    """Somebody has left the group, and their credit went to the others."""
 
 
 class TeamSession(Struct, frozen=True):
@@ -308,7 +308,7 @@ class TeamSession(Struct, frozen=True):
     id: UUID
     hosts: frozenset[int]
     end: int
-    """In whole seconds since 1970."""
+    """When it ends, in whole seconds since 1970."""
 
 
 class StoredChoice(Struct, frozen=True, kw_only=True):
@@ -332,7 +332,7 @@ class LastChoice(Struct, frozen=True, kw_only=True):
     booking_id: UUID | None
     """The booking, or one of a session."""
     starts_at: datetime | None
-    """Of the meeting; None: it was held and not booked."""
+    """When the meeting begins; None if it was held and not booked."""
 
     is_cancelled: bool
     can_hand_over: bool

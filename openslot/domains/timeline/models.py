@@ -22,7 +22,7 @@ class EffectKind(StrEnum):
     MESSAGE = "message"
     """A reminder by SMS or WhatsApp."""
     FOLLOW_UP = "follow_up"
-    """One by SMS or WhatsApp."""
+    """A follow-up by SMS or WhatsApp."""
     WEBHOOK = "webhook"
     CALENDAR = "calendar"
     CRM = "crm"
@@ -33,7 +33,7 @@ class EffectKind(StrEnum):
     """The offer of what has become free."""
     TEAM_CHAT = "team_chat"
     ENDING = "ending"
-    """What ends with an account that is closed."""
+    """The end of something that belonged to a closed account."""
     PAYMENTS = "payments"
     """The account that payments go to."""
     PAYMENT = "payment"
@@ -45,14 +45,14 @@ class TimelineEffect(Struct, frozen=True, kw_only=True):
 
     id: UUID
     event_id: UUID | None
-    """None: it was planned for a time."""
+    """None if it was planned for a time."""
     event_type: str | None
     kind: EffectKind
     plans_others: bool
     """Whether it only finds out what is to be done."""
     recipient: str | None
-    """Who is written to; None if nobody is, or if it is the host and an earlier version has not noted whom."""
-    place: str | None
+    """The recipient; None if there is none, or if it is the host and an earlier version has not noted whom."""
+    target_name: str | None
     """The address of the endpoint, the name of the calendar, the CRM or a channel; None if it no longer exists."""
     state: EffectState
     attempts: int
@@ -115,7 +115,7 @@ class Attention(Struct, frozen=True, kw_only=True):
     """The starts that are held, in order, if there are unusually many."""
     requests: Requests | None = None
     refused: tuple[RefusedCost, ...] = ()
-    """What was refused within a day because an allowance was used up."""
+    """The costs that were refused within a day because an allowance was used up."""
 
 
 class EffectNotFound(NotFound):

@@ -68,7 +68,7 @@ STATES = {
 MANY_HOLDS = 4
 
 # The name of what an effect is sent to; only the host's own endpoints, calendars and CRMs are looked at.
-PLACE = """
+TARGET_NAME = """
 coalesce(
     (select w.url from webhook_endpoints w where w.owner_id = {host} and w.id::text = f.target),
     (select k.name from calendars k where k.owner_id = {host} and k.id::text = split_part(f.target, '/', 1)),
@@ -89,7 +89,8 @@ IS_OWN = "(select b.host_id from bookings b where b.id = {id}) = $2"
 IS_SHOWN = """
 (coalesce(v.tenant_id, f.tenant_id) = $2 or split_part(f.reaction, '.', 1) not in ('webhooks', 'crm', 'payments'))"""
 OF_BOOKING = f"""
-select f.*, s.status as message_status, s.error as message_error, {PLACE.format(host="$2")} as place, exists (
+select f.*, s.status as message_status, s.error as message_error, {TARGET_NAME.format(host="$2")} as target_name,
+exists (
     select from mail_messages m where m.id = f.id and m.status = 'sent' and m.transport = '{MAILBOX}') as in_mailbox
 from (
     select {COLUMNS} from events v join effects f on f.event_id = v.id
@@ -113,66 +114,135 @@ select w.id, (
     select count(*) from effects f where {REMINDERS.format(id="w.id")} and f.state = 'dead'
 ) as failed
 from unnest($1::uuid[]) as w (id) where {IS_OWN.format(id="w.id")}"""
+# The columns of what needs attention: those of a failed effect, and those of everything else.
+EFFECT_COLUMNS = {
+    "id": "uuid",
+    "event_id": "uuid",
+    "event_type": "text",
+    "reaction": "text",
+    "target": "text",
+    "state": "text",
+    "attempts": "int",
+    "next_try_at": "timestamptz",
+    "finished_at": "timestamptz",
+    "last_error": "text",
+    "booking_id": "uuid",
+}
+ATTENTION_COLUMNS = EFFECT_COLUMNS | {
+    "target_name": "text",
+    "invitee_name": "text",
+    "event_type_name": "text",
+    "label": "text",
+    "reason": "text",
+    "since": "timestamptz",
+    "until": "timestamptz",
+    "starts_at": "timestamptz",
+    "counted": "bigint",
+    "most": "bigint",
+}
+
+
+def _find(kind: str, tables: str, **columns: str) -> str:
+    """Write one branch of what needs attention; columns that it does not name are null."""
+    values = ", ".join(f"{columns.get(name, 'null')}::{type_} as {name}" for name, type_ in ATTENTION_COLUMNS.items())
+    return f"select '{kind}' as found, {values} from {tables}"
+
+
 # Two small indexes have only what failed: the planner begins with the fewer, the host's events or all failures.
-ATTENTION = f"""
-with failed as (
-    select {COLUMNS}, case v.subject_kind when 'booking' then v.subject_id end as booking_id
-    from events v join effects f on f.event_id = v.id
-    where v.tenant_id = $1 and f.state = 'dead' and f.finished_at > $2
-    union all
-    select {COLUMNS}, (f.payload ->> 'booking_id')::uuid
-    from effects f left join events v on false
-    where f.tenant_id = $1 and f.event_id is null and f.state = 'dead' and {PLANNED}
-      and f.finished_at > $2
-    order by finished_at desc, no desc limit $3
+FAILED = f"""
+select {COLUMNS}, case v.subject_kind when 'booking' then v.subject_id end as booking_id
+from events v join effects f on f.event_id = v.id
+where v.tenant_id = $1 and f.state = 'dead' and f.finished_at > $2
+union all
+select {COLUMNS}, (f.payload ->> 'booking_id')::uuid
+from effects f left join events v on false
+where f.tenant_id = $1 and f.event_id is null and f.state = 'dead' and {PLANNED}
+  and f.finished_at > $2
+order by finished_at desc, no desc limit $3"""
+HELD = """
+select c.starts_at
+from users u join claims c on c.host_no = u.no and c.starts_at > $4 and c.active
+where u.id = $1 and (c.kind = 'hold' and c.expires_at > $4 or c.kind = 'payment')
+union all
+select c.starts_at
+from users u join claims c on c.host_no = u.no and c.starts_at > $4 and c.active
+join claim_seats t on t.claim_id = c.id and t.active and t.holder <> 'wait list' and t.expires_at > $4
+where u.id = $1 and c.kind = 'session'
+limit 1000"""
+ATTENTION = f"with failed as ({FAILED})" + "\nunion all ".join(
+    (
+        _find(
+            "effect",
+            """failed f left join bookings b on b.id = f.booking_id and b.host_id = $1
+            left join event_types e on e.id = b.event_type_id""",
+            **{name: f"f.{name}" for name in EFFECT_COLUMNS},
+            target_name=TARGET_NAME.format(host="$1"),
+            invitee_name="b.invitee_name",
+            event_type_name="e.name",
+        ),
+        _find(
+            "calendar",
+            "calendar_connections c where c.owner_id = $1 and c.told_at is not null",
+            label="c.label",
+            reason="c.last_error",
+            since="c.failing_since",
+        ),
+        _find(
+            "crm",
+            "crm_connections c where c.owner_id = $1 and c.told_at is not null",
+            label="c.label",
+            reason="c.last_error",
+            since="c.failing_since",
+        ),
+        _find(
+            "webhook",
+            "webhook_endpoints w where w.owner_id = $1 and w.state = 'disabled'",
+            label="w.url",
+            reason="w.state_reason",
+            since="w.state_since",
+        ),
+        _find(
+            "payments",
+            """payment_connections p
+            where p.told_at is not null and p.disconnected_at is null and (p.user_id = $1 or p.organization_id in (
+                select m.organization_id from memberships m
+                where m.user_id = $1 and m.active and m.role in ('owner', 'admin')))""",
+            label="case when p.user_id is null then 'organization' else 'settings' end",
+            reason="p.last_error",
+            since="p.failing_since",
+        ),
+        _find(
+            "payment",
+            "payments p cross join unnest(p.problems) as problem where p.host_id = $1 and p.problems <> '{}'",
+            label="p.id",
+            reason="problem",
+            since="p.updated_at",
+        ),
+        _find(
+            "unsent",
+            "mail_limits_reached l where l.host_id = $1 and l.reached_at > $4::timestamptz - interval '24 hours'",
+            label="l.pot",
+            since="l.told_at",
+        ),
+        _find(
+            "refused",
+            "allowance_refusals a where a.user_id = $1 and a.last_at > $4::timestamptz - interval '24 hours'",
+            label="a.cost",
+            reason="a.cause",
+            since="a.first_at",
+            until="a.last_at",
+            counted="a.refused",
+            most="a.most",
+        ),
+        _find(
+            "request",
+            f"booking_requests r where {WAITS_FOR} having count(*) > 0",
+            until="min(r.lapses_at)",
+            counted="count(*)",
+        ),
+        _find("held", f"({HELD}) h", starts_at="h.starts_at"),
+    )
 )
-select 'effect' as found, f.*, {PLACE.format(host="$1")} as place, b.invitee_name, e.name as event_type_name
-from failed f left join bookings b on b.id = f.booking_id and b.host_id = $1
-left join event_types e on e.id = b.event_type_id
-union all
-select 'calendar', c.id, 0, null, null, '', null, '', c.failures, c.next_sync_at, c.failing_since, c.last_error, null,
-       c.label, null, null
-from calendar_connections c where c.owner_id = $1 and c.told_at is not null
-union all
-select 'crm', c.id, 0, null, null, '', null, '', 0, c.told_at, c.failing_since, c.last_error, null, c.label, null, null
-from crm_connections c where c.owner_id = $1 and c.told_at is not null
-union all
-select 'webhook', w.id, 0, null, null, '', null, '', 0, w.state_since, w.state_since, w.state_reason, null, w.url,
-       null, null
-from webhook_endpoints w where w.owner_id = $1 and w.state = 'disabled'
-union all
-select 'payments', p.id, 0, null, null, '', null, '', 0, p.told_at, p.failing_since, p.last_error, null,
-       case when p.user_id is null then 'organization' else 'settings' end, null, null
-from payment_connections p
-where p.told_at is not null and p.disconnected_at is null and (p.user_id = $1 or p.organization_id in (
-    select m.organization_id from memberships m
-    where m.user_id = $1 and m.active and m.role in ('owner', 'admin')))
-union all
-select 'payment', p.id, 0, null, null, '', null, '', 0, p.updated_at, p.updated_at, problem, null, p.id::text,
-       null, null
-from payments p cross join unnest(p.problems) as problem where p.host_id = $1 and p.problems <> '{{}}'
-union all
-select 'unsent', l.host_id, 0, null, null, '', null, '', 0, l.told_at, l.told_at, null, null, l.pot, null, null
-from mail_limits_reached l where l.host_id = $1 and l.reached_at > $4::timestamptz - interval '24 hours'
-union all
-select 'refused', a.user_id, a.most, null, null, '', a.cause, '', a.refused, a.last_at, a.first_at, null, null, a.cost,
-       null, null
-from allowance_refusals a where a.user_id = $1 and a.last_at > $4::timestamptz - interval '24 hours'
-union all
-select 'request', $1, 0, null, null, '', null, '', count(*)::int, min(r.lapses_at), min(r.lapses_at), null, null, '',
-       null, null
-from booking_requests r where {WAITS_FOR} having count(*) > 0
-union all
-select 'held', h.* from (
-    select c.id, 0, null::uuid, null, '', null, '', 0, c.expires_at, c.starts_at, null, null::uuid, '', null, null
-    from users u join claims c on c.host_no = u.no and c.starts_at > $4 and c.active
-    where u.id = $1 and (c.kind = 'hold' and c.expires_at > $4 or c.kind = 'payment')
-    union all
-    select t.id, 0, null, null, '', null, '', 0, t.expires_at, c.starts_at, null, null, '', null, null
-    from users u join claims c on c.host_no = u.no and c.starts_at > $4 and c.active
-    join claim_seats t on t.claim_id = c.id and t.active and t.holder <> 'wait list' and t.expires_at > $4
-    where u.id = $1 and c.kind = 'session'
-    limit 1000) h"""
 IS_FAILED = f"""
 select exists (
     select from effects f left join events v on v.id = f.event_id
@@ -194,11 +264,11 @@ async def list_attention(db: Db, host_id: UUID, *, since: datetime, now: datetim
     found: dict[str, list[Row]] = {}
     for row in await db.fetch(ATTENTION, host_id, since, limit, now):
         found.setdefault(row["found"], []).append(row)
-    held = tuple(sorted(row["finished_at"] for row in found.get("held", ())))
+    held = tuple(sorted(row["starts_at"] for row in found.get("held", ())))
     return Attention(
         failed=tuple(_to_failed(row) for row in found.get("effect", ())),
         troubles=tuple(
-            Trouble(kind=kind, label=row["place"], since=row["finished_at"], reason=row["last_error"])
+            Trouble(kind=kind, label=row["label"], since=row["since"], reason=row["reason"])
             for kind in (
                 EffectKind.CALENDAR,
                 EffectKind.CRM,
@@ -208,23 +278,21 @@ async def list_attention(db: Db, host_id: UUID, *, since: datetime, now: datetim
             )
             for row in found.get(kind, ())
         ),
-        unsent=tuple(
-            UnsentMail(pot=MailPot(row["place"]), since=row["finished_at"]) for row in found.get("unsent", ())
-        ),
+        unsent=tuple(UnsentMail(pot=MailPot(row["label"]), since=row["since"]) for row in found.get("unsent", ())),
         refused=tuple(map(_to_refused, found.get("refused", ()))),
         held=held if len(held) >= MANY_HOLDS else (),
-        requests=next((Requests(row["attempts"], row["finished_at"]) for row in found.get("request", ())), None),
+        requests=next((Requests(row["counted"], row["until"]) for row in found.get("request", ())), None),
     )
 
 
 def _to_refused(row: Row) -> RefusedCost:
     return RefusedCost(
-        cost=Cost(row["place"]),
-        cause=CauseKind(row["target"]),
-        refused=row["attempts"],
-        most=row["no"],
-        first_at=row["finished_at"],
-        last_at=row["next_try_at"],
+        cost=Cost(row["label"]),
+        cause=CauseKind(row["reason"]),
+        refused=row["counted"],
+        most=row["most"],
+        first_at=row["since"],
+        last_at=row["until"],
     )
 
 
@@ -254,7 +322,7 @@ def _to_effect(row: Row) -> TimelineEffect:
         plans_others=plans_others,
         recipient=email or None if kind in MAILS or is_message else None,
         is_to_host=kind in MAILS and role == "host",
-        place=role if is_message else row["place"],
+        target_name=role if is_message else row["target_name"],
         state=STATES.get(MessageStatus(status), state) if status else state,
         attempts=row["attempts"],
         next_try_at=row["next_try_at"],

@@ -45,13 +45,13 @@ class WaitListEntry(Struct, frozen=True, kw_only=True):
     host_id: UUID
     event_type_id: UUID
     day: date
-    """In the zone of who waits."""
+    """The day in the zone of the waiting person."""
 
     starts_at: datetime | None
-    """The session that is waited for; None: any time of the day."""
+    """The session that is waited for; None if any time of the day is."""
 
     minutes: int | None
-    """How long the meeting is to be; None: the default of the event type."""
+    """How long the meeting is to be; None if it is the default of the event type."""
 
     until: datetime
     """When the day is over, or the session begins."""
@@ -97,15 +97,15 @@ class Waiting(Struct, frozen=True, kw_only=True):
     entry: WaitListEntry
     event_type: EventType
     address: str
-    """As the database compares it."""
+    """The address in the form in which the database compares it."""
 
     @property
     def which(self) -> BySlug:
         return BySlug(self.event_type.owner_id, self.event_type.slug, self.entry.minutes)
 
 
-class WaitPlace(NamedTuple):
-    """A place in the order of those who wait for a host."""
+class WaitPosition(NamedTuple):
+    """A position in the order of those who wait for a host."""
 
     created_at: datetime
     entry_id: UUID
@@ -120,7 +120,7 @@ class FoundEntry(Struct, frozen=True, kw_only=True):
     """The latest one."""
 
     booking_id: UUID | None
-    """What has become of that offer."""
+    """The booking that was made of that offer."""
 
     booking_status: Status | None
     is_freed: bool
@@ -136,6 +136,6 @@ class ListedWait(Struct, frozen=True, kw_only=True):
 
     entry: WaitListEntry
     offered_start: datetime | None
-    """The time that is offered now; None: none."""
+    """The time that is offered now; None if none is."""
 
     offered_until: datetime | None

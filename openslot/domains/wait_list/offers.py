@@ -14,7 +14,7 @@ from openslot.domains.event_types.errors import EventTypeNotFound
 from openslot.domains.event_types.rules import is_offered
 from openslot.domains.wait_list import rules, store
 from openslot.domains.wait_list.events import WaitListAccepted, WaitListOffered, WaitListOfferEnded
-from openslot.domains.wait_list.models import Offer, OfferState, Waiting, WaitListEntry, WaitPlace
+from openslot.domains.wait_list.models import Offer, OfferState, Waiting, WaitListEntry, WaitPosition
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.work import Work
 from openslot.platform.jobs.each import serve_each
@@ -27,8 +27,8 @@ class Round(NamedTuple):
     """What was handed out while the host was locked."""
 
     offered: int
-    last: WaitPlace | None
-    """After whom the next round goes on; None: everybody was looked at."""
+    last: WaitPosition | None
+    """The last entry of this round, where the next one goes on; None if everybody was looked at."""
 
 
 async def hand_out_freed(work: Work, host_id: UUID, freed: Collection[date]) -> int:
@@ -45,7 +45,7 @@ async def hand_out_freed(work: Work, host_id: UUID, freed: Collection[date]) -> 
 
 
 async def hand_out(
-    work: Work, host_id: UUID, *, days: Collection[date] | None = None, after: WaitPlace | None = None
+    work: Work, host_id: UUID, *, days: Collection[date] | None = None, after: WaitPosition | None = None
 ) -> Round:
     """Offer what is free to some of those who wait, for these days or for any.
 
@@ -69,7 +69,7 @@ async def hand_out(
                 offered.add(each.address)
                 # What is offered is not open any more.
                 slots.clear()
-        last = WaitPlace(each.entry.created_at, each.entry.id)
+        last = WaitPosition(each.entry.created_at, each.entry.id)
     return Round(len(offered), last if len(waiting) == MAX_LOOKED_AT else None)
 
 

@@ -22,7 +22,7 @@ from openslot.domains.bookings.pending import HAND_OUT
 from openslot.domains.wait_list import offers, operations, rules, store
 from openslot.domains.wait_list.errors import EntryNotFound
 from openslot.domains.wait_list.events import WaitListOffered
-from openslot.domains.wait_list.models import WaitPlace
+from openslot.domains.wait_list.models import WaitPosition
 from openslot.platform.core.actor import SYSTEM
 from openslot.platform.core.events import Effect, Event
 from openslot.platform.core.work import Consequence, Done, Outcome, Periodic, Reaction, Runtime, Skipped, Work
@@ -35,7 +35,7 @@ Lock = Callable[[Work], Awaitable[bool]]
 AT_ONCE = 1000
 MAX_ROUNDS, MAX_ROUNDS_OF_HOST = 200, 20
 """How many rounds a run of the job has, and how many of them one host can use; each reads up to ten calendar days."""
-TURNS_KEPT_FOR = timedelta(days=1)
+VISITS_KEPT_FOR = timedelta(days=1)
 END_UNTOLD = "wait_list.end_untold"
 FREED = (BookingCancelled, BookingRescheduled, BookingDeclined, BookingLapsed, BookingWithdrawn)
 
@@ -94,8 +94,8 @@ async def end_untold(work: Work, effect: Effect) -> Outcome:
 async def hand_out_all(work: Work) -> str:
     """End offers whose time is over, and offer what is free, one host after the other; the next run goes on."""
     hosts = await store.list_hosts(work.db, now=work.now, limit=AT_ONCE)
-    take_turn = partial(_take_turn, work, _Rounds(MAX_ROUNDS))
-    made = await serve_each(work, HAND_OUT, hosts, take_turn, key=itemgetter(0))
+    visit = partial(_visit, work, _Rounds(MAX_ROUNDS))
+    made = await serve_each(work, HAND_OUT, hosts, visit, key=itemgetter(0))
     return f"{sum(made.results)} times offered"
 
 
@@ -105,15 +105,15 @@ class _Rounds(Struct):
     left: int
 
 
-async def _take_turn(work: Work, rounds: _Rounds, host: tuple[UUID, int]) -> int:
+async def _visit(work: Work, rounds: _Rounds, host: tuple[UUID, int]) -> int:
     """Hand out one host's time from where the last run stopped, unless someone is changing it."""
     if not rounds.left:
         return 0
     host_id, no = host
-    after = await store.begin_turn(work.db, host_id, now=work.now)
+    after = await store.begin_visit(work.db, host_id, now=work.now)
     lock = partial(_try_lock, no=no)
     handed = await _hand_out_of(work.runtime, lock, host_id, after=after, rounds=rounds)
-    await store.end_turn(work.db, host_id, handed.last)
+    await store.end_visit(work.db, host_id, handed.last)
     return handed.offered
 
 
@@ -127,7 +127,7 @@ async def _lock(work: Work, *, host_id: UUID) -> bool:
 
 
 async def _hand_out_of(
-    runtime: Runtime, lock: Lock, host_id: UUID, *, after: WaitPlace | None, rounds: _Rounds
+    runtime: Runtime, lock: Lock, host_id: UUID, *, after: WaitPosition | None, rounds: _Rounds
 ) -> offers.Round:
     """Hand out one host's time in a few rounds, so that the host is never locked for long."""
     offered, last = 0, after
@@ -160,7 +160,7 @@ async def tidy(work: Work) -> str:
     removed = await repeat(
         lambda limit: store.delete_over(work.db, before=before, asked_before=asked_before, limit=limit)
     )
-    await store.delete_turns(work.db, before=work.now - TURNS_KEPT_FOR)
+    await store.delete_visits(work.db, before=work.now - VISITS_KEPT_FOR)
     return f"{removed} entries removed"
 
 

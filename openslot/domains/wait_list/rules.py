@@ -17,7 +17,7 @@ MAX_OF_DAY = 50
 MAX_OF_DOMAIN = 20
 """How many of them at one mail domain that is not a large provider's."""
 MAX_UNPROVEN = 500
-"""Of how many more the address is yet to be confirmed: beyond that, those who were asked first are forgotten."""
+"""How many more may not have confirmed their address; beyond that, the oldest are forgotten."""
 MAX_OF_ADDRESS = 5
 PROVEN_WITHIN = timedelta(hours=24)
 ASKED_AGAIN_AFTER = timedelta(minutes=10)

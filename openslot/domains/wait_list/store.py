@@ -16,7 +16,7 @@ from openslot.domains.wait_list.models import (
     OfferState,
     Waiting,
     WaitListEntry,
-    WaitPlace,
+    WaitPosition,
 )
 from openslot.platform.core.db import Db, Row, count_of
 from openslot.platform.core.events import Change
@@ -77,7 +77,7 @@ select u.id, u.no from users u left join wait_list_turns t on t.host_id = u.id w
     select host_id from wait_list_entries where state = 'waiting' and until > $1
     union select host_id from wait_list_offers where state = 'offered')
 order by t.looked_at nulls first, u.no limit $2"""
-BEGIN_TURN = """
+BEGIN_VISIT = """
 insert into wait_list_turns (host_id, looked_at) values ($1, $2)
 on conflict (host_id) do update set looked_at = excluded.looked_at returning created_at, entry_id"""
 LISTED = f"""
@@ -203,12 +203,12 @@ async def list_waiting(
     *,
     now: datetime,
     days: Collection[date] | None,
-    after: WaitPlace | None,
+    after: WaitPosition | None,
     limit: int,
 ) -> list[Waiting]:
     """List some of those who wait for a host, for these days or for any, who have waited longest first."""
-    place = after or (None, None)
-    rows = await db.fetch(LIST_WAITING, host_id, now, limit, list(days) if days is not None else None, *place)
+    position = after or (None, None)
+    rows = await db.fetch(LIST_WAITING, host_id, now, limit, list(days) if days is not None else None, *position)
     return [_read_waiting(row) for row in rows]
 
 
@@ -241,16 +241,16 @@ async def list_hosts(db: Db, *, now: datetime, limit: int) -> list[tuple[UUID, i
     return [(row["id"], row["no"]) for row in await db.fetch(LIST_HOSTS, now, limit)]
 
 
-async def begin_turn(db: Db, host_id: UUID, *, now: datetime) -> WaitPlace | None:
-    """Note that the job looks at a host, and return where it stopped the last time; None: begin with the first."""
-    row = await db.fetchrow(BEGIN_TURN, host_id, now)
-    return WaitPlace(row["created_at"], row["entry_id"]) if row and row["entry_id"] else None
+async def begin_visit(db: Db, host_id: UUID, *, now: datetime) -> WaitPosition | None:
+    """Note that the job looks at a host, and return where it stopped the last time; None to begin with the first."""
+    row = await db.fetchrow(BEGIN_VISIT, host_id, now)
+    return WaitPosition(row["created_at"], row["entry_id"]) if row and row["entry_id"] else None
 
 
-async def end_turn(db: Db, host_id: UUID, place: WaitPlace | None) -> None:
+async def end_visit(db: Db, host_id: UUID, position: WaitPosition | None) -> None:
     """Keep where the job goes on with a host."""
     statement = "update wait_list_turns set created_at = $2, entry_id = $3 where host_id = $1"
-    await db.execute(statement, host_id, *(place or (None, None)))
+    await db.execute(statement, host_id, *(position or (None, None)))
 
 
 async def list_entries(
@@ -269,8 +269,8 @@ async def delete_of_host(db: Db, host_id: UUID) -> int:
     return count_of(await db.execute("delete from wait_list_entries where host_id = $1", host_id))
 
 
-async def delete_turns(db: Db, *, before: datetime) -> None:
-    """Forget the turns of hosts at whom the job has no reason to look any more."""
+async def delete_visits(db: Db, *, before: datetime) -> None:
+    """Forget the visits of hosts at whom the job has no reason to look any more."""
     await db.execute("delete from wait_list_turns where looked_at < $1", before)
 
 

@@ -44,12 +44,12 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     url: str
     description: str | None
     events: tuple[str, ...]
-    """None: every event."""
+    """None if it is sent every event."""
     state: State = State.ACTIVE
     state_reason: str | None = None
     state_since: datetime
     previous_until: datetime | None = None
-    """Until when the secret before this one signs too."""
+    """The time until which the secret before this one signs too."""
     failing_since: datetime | None = None
     created_at: datetime
     updated_at: datetime
@@ -60,11 +60,11 @@ class OutgoingMessage(Struct, frozen=True, kw_only=True):
 
     endpoint: Endpoint
     secret: bytes
-    """What it is signed with, sealed."""
+    """The secret that it is signed with, sealed."""
     previous_secret: bytes | None
     sealed_body: bytes | None
     is_delivered: bool
-    """Another effect has brought the event here since this one was planned."""
+    """Whether another effect has brought the event here since this one was planned."""
 
     def valid_secrets(self, *, now: datetime) -> tuple[bytes, ...]:
         """List the secrets that are valid now, newest first."""
@@ -90,7 +90,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
     """The first kilobyte."""
     duration_ms: int
     error: str | None
-    """None: it was taken."""
+    """None if the endpoint accepted it."""
 
 
 class PastEvent(Struct, frozen=True, kw_only=True):
@@ -113,16 +113,16 @@ class LoggedDelivery(Struct, frozen=True, kw_only=True):
     next_try_at: datetime | None
     """When it is tried again; None if it is not, or if this was not the last try."""
     body: bytes | None = None
-    """What was sent, if one try is looked at and the body is still kept."""
+    """The body that was sent, if one try is looked at and the body is still kept."""
 
 
 class LastTest(Struct, frozen=True, kw_only=True):
     at: datetime
     state: EffectState | None
-    """None: the delivery is not planned yet."""
+    """None if the delivery is not planned yet."""
     next_try_at: datetime | None
     attempt: Attempt | None
-    """The latest try; None: none was made."""
+    """The latest try; None if none was made."""
 
     @property
     def is_under_way(self) -> bool:

@@ -52,7 +52,7 @@ from webhook_endpoints e left join webhook_messages m on m.event_id = $3 where {
 
 LOG = f"""
 insert into webhook_deliveries ({ATTEMPTS.stored.columns})
-select {ATTEMPTS.stored.places()} from webhook_endpoints where id = $2"""
+select {ATTEMPTS.stored.parameters()} from webhook_endpoints where id = $2"""
 
 # After days without a single try the endpoint's state is unknown, so the failure period starts again.
 FAILED = """

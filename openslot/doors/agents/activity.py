@@ -63,7 +63,7 @@ async def list_activity(
         counts[row["agent"], row["on_date"]][field] += row["count"]
         if field == "refused":
             refusals[row["agent"]][AuditStatus(row["status"])] += row["count"]
-    days = [first + timedelta(days=place) for place in range((last - first).days + 1)]
+    days = [first + timedelta(days=index) for index in range((last - first).days + 1)]
     return {
         slug: AgentActivity(
             days=[DayOfAgents(on=on, **counts[slug, on]) for on in days],

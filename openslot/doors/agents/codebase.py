@@ -8,6 +8,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from time import perf_counter
@@ -20,14 +21,10 @@ from openslot.platform.core.config import Settings
 from openslot.platform.core.environment import list_secret_files
 from openslot.platform.core.errors import Invalid, NotFound
 
-LARGEST_FILE = 1_000_000
-MAX_LINES, MAX_CHARACTERS, LONGEST_LINE = 2_000, 100_000, 2_000
-MAX_ENTRIES = 1_000
-DEEPEST = 30
-SEARCHED_WITHIN = 2.0
-"""Seconds."""
-MAX_SEARCHED = 200_000_000
-"""Bytes."""
+MAX_FILE_BYTES, MAX_SEARCHED_BYTES = 1_000_000, 200_000_000
+MAX_LINES, MAX_CHARACTERS, MAX_LINE_LENGTH = 2_000, 100_000, 2_000
+MAX_ENTRIES, MAX_DEPTH = 1_000, 30
+MAX_SEARCH_TIME = timedelta(seconds=2)
 
 # Source code and documents. What is not named here, such as keys, databases and archives, does not exist for agents.
 SOURCE = frozenset({".py", ".pyi", ".sql", ".html", ".css", ".js", ".mjs", ".md", ".po", ".sh"})
@@ -89,7 +86,7 @@ class Codebase(Struct, frozen=True, kw_only=True):
     root: Path
     files: frozenset[str]
     directories: frozenset[str]
-    """Those that have any of the files, at any depth."""
+    """The directories that have any of the files, at any depth."""
     closed: frozenset[tuple[int, int]]
 
 
@@ -141,7 +138,7 @@ def _identify(paths: Iterable[Path]) -> Iterator[tuple[int, int]]:
 def read_path(path: str) -> tuple[str, ...]:
     """Split a path below the root into its names, or refuse it; what agents may not see does not exist."""
     names = tuple(name for name in path.split("/") if name not in {"", "."})
-    is_inside = not path.startswith("/") and "\0" not in path and len(names) <= DEEPEST
+    is_inside = not path.startswith("/") and "\0" not in path and len(names) <= MAX_DEPTH
     if not is_inside or any(_is_hidden(name) for name in names):
         raise _not_found()
     return names
@@ -169,8 +166,8 @@ def read_file(codebase: Codebase, path: str, *, start_line: int, end_line: int |
     body = find_body(codebase, names)
     if body is None:
         raise _not_found()
-    if len(body) > LARGEST_FILE:
-        raise Invalid(details={"path": f"must be a file of at most {LARGEST_FILE} bytes"})
+    if len(body) > MAX_FILE_BYTES:
+        raise Invalid(details={"path": f"must be a file of at most {MAX_FILE_BYTES} bytes"})
     text = _decode(body)
     if text is None:
         raise Invalid(details={"path": "must be a text file"})
@@ -190,11 +187,11 @@ def _cut(*, path: str, lines: list[str], start_line: int, end_line: int | None) 
     shown: list[str] = []
     left = MAX_CHARACTERS
     for line in asked[:MAX_LINES]:
-        left -= min(len(line), LONGEST_LINE) + 1
+        left -= min(len(line), MAX_LINE_LENGTH) + 1
         if left < 0:
             break
-        shown.append(line[:LONGEST_LINE])
-    is_cut = len(shown) < len(asked) or any(len(line) > LONGEST_LINE for line in asked[: len(shown)])
+        shown.append(line[:MAX_LINE_LENGTH])
+    is_cut = len(shown) < len(asked) or any(len(line) > MAX_LINE_LENGTH for line in asked[: len(shown)])
     return FileLines(
         path=path,
         start_line=start_line,
@@ -222,7 +219,7 @@ def list_directory(codebase: Codebase, path: str) -> tuple[list[DirectoryEntry],
 
 
 def search_files(
-    codebase: Codebase, query: str, path: str, *, limit: int, within: float = SEARCHED_WITHIN
+    codebase: Codebase, query: str, path: str, *, limit: int, within: timedelta = MAX_SEARCH_TIME
 ) -> SearchFindings:
     """Find a text in paths and lines, in any letter case, until there are enough matches or time is up."""
     names = read_path(path)
@@ -240,12 +237,12 @@ def search_files(
 
 
 class _Searching:
-    def __init__(self, codebase: Codebase, query: str, *, limit: int, within: float) -> None:
+    def __init__(self, codebase: Codebase, query: str, *, limit: int, within: timedelta) -> None:
         self._codebase = codebase
         self._query = query.casefold()
         self._needle = query.lower().encode()
         self._limit = limit
-        self._ends_at = perf_counter() + within
+        self._ends_at = perf_counter() + within.total_seconds()
         self._bytes = 0
         self.matches: list[FileMatch] = []
         self.files = 0
@@ -257,7 +254,7 @@ class _Searching:
                 return
             if not stat.S_ISDIR(state.st_mode):
                 self.search_file(directory, (*names, name))
-            elif len(names) < DEEPEST:
+            elif len(names) < MAX_DEPTH:
                 try:
                     inner = _open_inside(self._codebase, directory, name)
                 except NotFound:
@@ -278,7 +275,7 @@ class _Searching:
         if self._query in path.casefold():
             self.matches.append(FileMatch(path=path, line=None, text=path))
         # Most files are passed over without being decoded; texts beyond ASCII change by more than their case.
-        if len(body) > LARGEST_FILE or (self._needle.isascii() and self._needle not in body.lower()):
+        if len(body) > MAX_FILE_BYTES or (self._needle.isascii() and self._needle not in body.lower()):
             return True
         for number, line in enumerate((_decode(body) or "").splitlines(), 1):
             if self._query in line.casefold():
@@ -288,7 +285,7 @@ class _Searching:
         return True
 
     def _has_room(self) -> bool:
-        is_over = perf_counter() > self._ends_at or self._bytes > MAX_SEARCHED
+        is_over = perf_counter() > self._ends_at or self._bytes > MAX_SEARCHED_BYTES
         if is_over or len(self.matches) > self._limit:
             self.is_complete = False
         return self.is_complete
@@ -344,7 +341,7 @@ def _read(codebase: Codebase, directory: int, names: tuple[str, ...]) -> bytes |
         state = os.fstat(descriptor)
         if not stat.S_ISREG(state.st_mode) or (state.st_dev, state.st_ino) in codebase.closed:
             return None
-        return file.read(min(state.st_size, LARGEST_FILE) + 1) or b""
+        return file.read(min(state.st_size, MAX_FILE_BYTES) + 1) or b""
 
 
 def _list(codebase: Codebase, directory: int, names: tuple[str, ...]) -> list[tuple[str, os.stat_result]]:

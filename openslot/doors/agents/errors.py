@@ -11,7 +11,7 @@ class GateRefusal(RpcRefusal):
     """A call that a gate has refused."""
 
     recorded_as: AuditStatus
-    """What the audit record of the call says."""
+    """The status in the audit record of the call."""
 
 
 class CostKept(Refusal):

@@ -12,7 +12,7 @@ class BudgetWarned(Event, frozen=True, kw_only=True):
 
     type: ClassVar[str] = "budget.warned"
     agent: str | None
-    """None: all agents together."""
+    """The name of the agent; None if it is about all agents together."""
     on: date
     limit_micros: int
     spent_micros: int

@@ -43,7 +43,7 @@ class Agent(Struct, frozen=True, kw_only=True):
 
 class AgentSetup(Agent, frozen=True, kw_only=True):
     scopes: frozenset[str]
-    """What its new keys may do."""
+    """The scopes of its new keys."""
     active_keys: int
     last_used_at: datetime | None
     """When one of its keys was last used, to the minute."""
@@ -68,7 +68,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     id: UUID
     """The id of its audit record."""
     caller: Caller
-    """On whose behalf the tool runs: the requester, also if another agent has approved the call."""
+    """The requester, on whose behalf the tool runs, also if another agent has approved the call."""
     request_id: str
 
 
@@ -120,7 +120,7 @@ class ChainEnd(Struct, frozen=True, kw_only=True):
     records: int = 0
     last: bytes = b""
     signature: bytes | None = None
-    """None: nothing was ever recorded."""
+    """None if nothing was ever recorded."""
 
 
 class ChainLink(Struct, frozen=True, kw_only=True):

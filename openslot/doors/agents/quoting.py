@@ -50,7 +50,7 @@ TYPED: dict[type[Struct], dict[str, QuotedFrom]] = {
     # It quotes errors of single items, whose words can be anybody's.
     SystemFinding: {"meaning": "error"},
 }
-"""Who has typed which fields of a shape, and of those that extend it."""
+"""The author of each field that a person has typed, by shape; it holds for shapes that extend it."""
 QUOTE = REFERENCES.format(name=Quote.__name__)
 # What an example or a bound says of a text is not so of a quotation.
 OF_BOTH = frozenset({"description", "title"})

@@ -33,11 +33,11 @@ class AgentTool(tools.Tool, frozen=True, kw_only=True):
     tier: Tier
     target: FindTarget
     cost: Callable[[Settings], int]
-    """What one call costs, in micro-dollars."""
+    """The price of one call, in micro-dollars."""
     check: Callable[[Work, ToolCall, Any], Awaitable[None]] | None
     """A gate of its own, asked before the budget."""
     transaction: Literal["one", "none"]
-    """With none it may wait for other services; what it stages is written with its cost and its record."""
+    """A tool without one may wait for other services; what it stages is written with its cost and its record."""
 
 
 def tool(

@@ -24,7 +24,7 @@ class RosterEntry(Struct, frozen=True, kw_only=True):
     email_level: Level
     """How much it may send; independent of its autonomy."""
     categories: frozenset[EmailCategory]
-    """What it may ever send; at level L0 only internal email of these."""
+    """The categories that it may ever send; at level L0 only internal email of these."""
     scopes: frozenset[str]
 
 

@@ -26,11 +26,11 @@ class Approval(ApprovableCall, frozen=True, kw_only=True):
     key_id: UUID
     approver: str | None
     arguments: Mapping[str, object] | None = None
-    """None: they are erased."""
+    """None if they are erased."""
     has_read_texts: bool | None = None
     """Whether the requester has read texts of hosts, invitees or others since a person last approved a call of it.
 
-    Such texts may give orders. None: it was asked for before this was noted.
+    Such texts may give orders. None if it was asked for before this was noted.
     """
 
 
@@ -80,7 +80,7 @@ class Spending(Struct, frozen=True, kw_only=True):
     spent: int = 0
     reserved: int = 0
     uncounted: int = 0
-    """What agents have reported beyond their own caps."""
+    """The spend that agents have reported beyond their own caps."""
 
     @property
     def counted(self) -> int:

@@ -18,7 +18,7 @@ class Decided(Struct, frozen=True, kw_only=True, rename="camel"):
 
     outcome: Literal["done", "rejected"] = "done"
     approval_id: UUID | None = None
-    """None: nobody else had to approve."""
+    """None if nobody else had to approve."""
 
 
 CONFIRM: JsonSchema = {"type": "boolean", "const": True, "description": "Must be true: this tool changes something"}

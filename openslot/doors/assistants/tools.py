@@ -48,7 +48,7 @@ Minutes = Annotated[
 
 class AssistantTool(Tool, frozen=True, kw_only=True):
     scope: AssistantScope | None
-    """None: it tells only what the same assistant has asked for."""
+    """None if it tells only what the same assistant has asked for."""
 
 
 def looks_up(scope: AssistantScope | None) -> Callable[[Callable[..., Awaitable[object]]], AssistantTool]:

@@ -42,8 +42,8 @@ def find_unfit(value: object, path: str = "") -> Iterator[Fault]:
             yield from find_unfit(key, join(path, shown(str(key))))
             yield from find_unfit(inner, join(path, shown(str(key))))
     elif isinstance(value, list | tuple | set | frozenset):
-        for place, inner in enumerate(value):
-            yield from find_unfit(inner, join(path, str(place)))
+        for index, inner in enumerate(value):
+            yield from find_unfit(inner, join(path, str(index)))
     elif (fault := _fault_of_scalar(value)) is not None:
         yield path, fault
 
@@ -236,8 +236,8 @@ def _faults_inside(value: object, kind: Any, path: str, *, strict: bool) -> Iter
         for key, inner in value.items():
             yield from find_faults(inner, get_args(whole)[1], join(path, shown(key)), strict=strict)
     elif isinstance(value, list) and _is_list(whole):
-        for place, inner in enumerate(value):
-            yield from find_faults(inner, get_args(whole)[0], join(path, str(place)), strict=strict)
+        for index, inner in enumerate(value):
+            yield from find_faults(inner, get_args(whole)[0], join(path, str(index)), strict=strict)
 
 
 def _faults_of_fields(value: dict[str, object], struct: type[Struct], path: str, *, strict: bool) -> Iterator[Fault]:
@@ -277,14 +277,14 @@ def _details(body: bytes, kind: Any, fault: msgspec.ValidationError | None) -> d
         details = dict(islice(find_faults(msgspec.json.decode(body), kind), MAX_FAULTS))
     except msgspec.ValidationError as found:
         # A number that no type can hold: only the first decoding tells where it is.
-        details = {_place(fault or found): in_words(fault or found)}
+        details = {_path_of(fault or found): in_words(fault or found)}
     except UNREADABLE:
         raise _not_json() from None
     # If a name is given twice, only its last value is read: a fault in the first one is found nowhere else.
-    return details or {_place(fault): in_words(fault)}
+    return details or {_path_of(fault): in_words(fault)}
 
 
-def _place(fault: msgspec.ValidationError | None) -> str:
+def _path_of(fault: msgspec.ValidationError | None) -> str:
     path = str(fault).rpartition(" - at `$")[2].rstrip("`") if " - at `$" in str(fault) else ""
     return path.replace("[", ".").replace("]", "").strip(".") or "body"
 

@@ -48,9 +48,9 @@ class Door(Struct, frozen=True, kw_only=True):
     open_to: Callable[["Exchange"], str | None] | None = None
     """Returns the origin of the page that asks, if it is one of the few to which it is open."""
     allowed_headers: str = "Content-Type, Idempotency-Key"
-    """What pages of other sites may send, if it is open to them."""
+    """The headers that pages of other sites may send, if it is open to them."""
     exposed_headers: str = f"{READ_BY_PAGES}, Idempotent-Replayed"
-    """What they may read of the response, beside its body."""
+    """The headers of the response that they may read."""
     reads: RateLimit | None = None
     writes: RateLimit | None = None
     """Limits by address; counted before the work takes a connection, so that no request waits for a second one."""
@@ -120,7 +120,7 @@ class Exchange(Request):
     request_id: str
     entry: Entry = ANYONE
     form: Form[Any] = Form()
-    """What the page sent that shows its form again."""
+    """The submitted form, if the page shows it again."""
     template: str | None = None
     """The path as it was declared, once its handler is found; the path itself may contain a secret."""
     work: Work = field(init=False)
@@ -206,7 +206,7 @@ async def _take_many(runtime: Runtime, requests: Sequence[tuple[RateLimit, str]]
         buckets = {n: f"{limit.name}:{address}" for n, (limit, address) in enumerate(requests) if limit.max_ == max_}
         taken = await take_from_buckets(runtime.pool, list(buckets.values()), max_)
         verdicts.update(zip(buckets, taken, strict=True))
-    return [verdicts[place] for place in range(len(requests))]
+    return [verdicts[index] for index in range(len(requests))]
 
 
 def limit_of(exchange: Exchange) -> RateLimit | None:

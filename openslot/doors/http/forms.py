@@ -127,8 +127,8 @@ def _values(fields: Fields, name: str, kind: Any) -> object:
     if not _is_group(kind):
         return [each for each in fields.get(name, []) if not _is_blank(each)]
     begins = f"{name}."
-    places = {each.removeprefix(begins).partition(".")[0] for each in fields if each.startswith(begins)}
-    numbers = sorted(int(each) for each in places if each.isascii() and each.isdecimal() and len(each) < 4)
+    names = {each.removeprefix(begins).partition(".")[0] for each in fields if each.startswith(begins)}
+    numbers = sorted(int(each) for each in names if each.isascii() and each.isdecimal() and len(each) < 4)
     return [_tree(fields, kind, f"{begins}{number}.") for number in numbers]
 
 

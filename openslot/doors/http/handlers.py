@@ -109,7 +109,7 @@ async def _run_in(handler: Handler, exchange: Exchange, values: Sequence[str], w
     """Run a handler in a transaction that is rolled back if the response is an error."""
     exchange.work = work
     response = await _run_once(handler, exchange, values)
-    work.is_undone = response.status >= 400
+    work.rolls_back = response.status >= 400
     return response
 
 

@@ -149,7 +149,7 @@ HEADERS = {
     "WWW-Authenticate": ("How to authenticate", TEXT, True),
     "Allow": ("The methods that the path supports", TEXT, True),
 }
-"""What each header says, its schema, and whether it is there whenever a response declares it."""
+"""The description and schema of each header, and whether every response that declares it has it."""
 RATE = tuple(name for name in HEADERS if name.startswith("RateLimit-"))
 HEADERS_OF = {401: ("WWW-Authenticate",), 405: ("Allow",), 429: ("Retry-After", *RATE), 503: ("Retry-After",)}
 IDEMPOTENCY_KEY: JsonSchema = {

@@ -77,9 +77,9 @@ class Router:
         node = self._root
         values: list[str] = []
         parts = list(filter(None, path.split("/")))
-        for place, part in enumerate(parts):
+        for index, part in enumerate(parts):
             if node.rest is not None:
-                return self._routes[node.rest], [*values, "/".join(parts[place:])]
+                return self._routes[node.rest], [*values, "/".join(parts[index:])]
             next_node = node.words.get(part)
             if next_node is None:
                 next_node = node.value

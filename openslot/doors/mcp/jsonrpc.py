@@ -105,7 +105,7 @@ def _invalid(words: str) -> RpcFault:
 
 HANDSHAKE = ("2025-03-26", "2025-06-18", "2025-11-25")
 WITH_BATCHES = "2025-03-26"
-"""Also what a client without a header speaks."""
+"""The version with batches, which is assumed for a client without a header."""
 STATELESS = "2026-07-28"
 """Every message describes itself, without a handshake."""
 SUPPORTED = (*HANDSHAKE, STATELESS)
@@ -116,7 +116,7 @@ CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 NAMED_BY = {"tools/call": "name", "resources/read": "uri"}
-"""Which parameter the header Mcp-Name repeats."""
+"""The parameter that the header Mcp-Name repeats, by method."""
 ENCODED = re.compile(r"=\?base64\?([A-Za-z0-9+/]*={0,2})\?=")
 
 

@@ -78,7 +78,7 @@ class ToolServer(Struct, Generic[EntryT], frozen=True, kw_only=True):
     count_batched: Callable[[RpcContext[EntryT]], Awaitable[None]]
     """Counts one more message of a batch, or refuses it: each but the first is a request of its own."""
     begin: Callable[[RpcContext[EntryT], RpcMessage], Awaitable[None]] = _nothing
-    """Comes before each message is answered, and may refuse it."""
+    """Called before each message is answered, and may refuse it."""
     introduced: Callable[[RpcContext[EntryT], object], Awaitable[None]] = _nothing
     """Gets what a client says of itself."""
     caching: Mapping[str, object] = NOT_CACHED
@@ -129,13 +129,13 @@ async def _answer_batch(server: ToolServer[EntryT], context: RpcContext[EntryT],
         raise RpcFault(jsonrpc.INVALID_REQUEST, "This version of the protocol has no batches: send one message")
     if not 1 <= len(batch) <= LARGEST_BATCH:
         raise RpcFault(jsonrpc.INVALID_REQUEST, f"A batch must have 1 to {LARGEST_BATCH} messages")
-    answers = [await _answer_one(server, context, value, place=place) for place, value in enumerate(batch, 1)]
+    answers = [await _answer_one(server, context, value, number=number) for number, value in enumerate(batch, 1)]
     written = [each.body for each in answers if each is not None and isinstance(each.body, bytes)]
     return Response(headers={"content-type": JSON}, body=b"[" + b",".join(written) + b"]") if written else ACCEPTED
 
 
 async def _answer_one(
-    server: ToolServer[EntryT], context: RpcContext[EntryT], value: object, *, place: int | None = None
+    server: ToolServer[EntryT], context: RpcContext[EntryT], value: object, *, number: int | None = None
 ) -> Response | None:
     """Answer one message; None if nobody waits for an answer."""
     message_id = jsonrpc.id_of(value)
@@ -146,8 +146,8 @@ async def _answer_one(
         version = jsonrpc.find_version(message, context.headers)
         if message.id is None:
             return None
-        if place is not None:
-            await _check_batched(server, context, message, place)
+        if number is not None:
+            await _check_batched(server, context, message, number)
         result = await _answer(server, context, message, is_stateless=version == jsonrpc.STATELESS)
         return Response(headers={"content-type": JSON}, body=jsonrpc.write_result(message_id, result))
     except Exception as fault:  # noqa: BLE001 - the edge of one message, whose id the answer must have
@@ -155,11 +155,11 @@ async def _answer_one(
 
 
 async def _check_batched(
-    server: ToolServer[EntryT], context: RpcContext[EntryT], message: RpcMessage, place: int
+    server: ToolServer[EntryT], context: RpcContext[EntryT], message: RpcMessage, number: int
 ) -> None:
     if message.method == "initialize":
         raise RpcFault(jsonrpc.INVALID_REQUEST, "initialize must not be part of a batch")
-    if place > 1:
+    if number > 1:
         await server.count_batched(context)
 
 

@@ -35,7 +35,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     description: str
     """When to use it, what it costs, and what it changes: a model decides by it."""
     arguments: type[Struct]
-    """Its own arguments; a door may read others beside them."""
+    """The arguments of the tool; a door may read others beside them."""
     result: type[Struct]
     run: Callable[[Work, Any, Any], Awaitable[object]]
     """Runs it with the work, the door's own description of the call, and its arguments."""

@@ -27,7 +27,7 @@ class AssistantDisconnected(UserEvent, frozen=True, kw_only=True):
     grant_id: UUID
     client_name: str
     by: EndedBy
-    """Who has ended it; `reuse`: a code or refresh token was used twice, so somebody may have copied it."""
+    """The cause of the end; `reuse` if a code or refresh token was used twice, so somebody may have copied it."""
 
 
 class AssistantApprovalRequested(UserEvent, frozen=True, kw_only=True):

@@ -71,7 +71,7 @@ class RedirectUri(Struct, frozen=True, kw_only=True):
     origin: str
     """Scheme, host and port; the scheme alone, if a program has taken it for itself."""
     site: str
-    """With its port, unless that is the usual one."""
+    """The origin, with its port unless that is the usual one."""
     is_loopback: bool
     is_private: bool = False
     """Whether it opens the program that has taken its scheme for itself."""
@@ -121,7 +121,7 @@ class AssistantGrant(Struct, frozen=True, kw_only=True):
     resource: str
     created_at: datetime
     expires_at: datetime
-    """Of the access token."""
+    """When the access token expires."""
     ends_at: datetime
     """When nothing that was issued can be used any more."""
     revoked_at: datetime | None = None
@@ -138,9 +138,9 @@ class CallOutcome(StrEnum):
     OK = "ok"
     REFUSED = "refused"
     WAITING = "waiting"
-    """For the user's approval."""
+    """It waits for the user's approval."""
     FAILED = "failed"
-    """By a fault of the installation."""
+    """It failed by a fault of the installation."""
 
 
 class LoggedCall(Struct, frozen=True, kw_only=True):

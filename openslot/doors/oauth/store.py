@@ -28,7 +28,7 @@ on conflict (id) do update set name = excluded.name, redirect_uris = excluded.re
     expires_at = excluded.expires_at"""
 # The user's row is locked against being disabled, and so is what would be issued to somebody who no longer has access.
 INSERT_GRANT = f"""insert into assistant_grants ({GRANTS.stored.columns}, hash)
-select {GRANTS.stored.places()}, ${len(GRANTS.stored.names) + 1} from (
+select {GRANTS.stored.parameters()}, ${len(GRANTS.stored.names) + 1} from (
     select from users where id = $2 and disabled_at is null for share) u
 returning (select email from users where id = $2)"""
 RUNNING = "g.revoked_at is null and g.ends_at >"

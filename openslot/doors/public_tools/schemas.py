@@ -190,20 +190,20 @@ def show_event_type(event_type: EventType) -> QuotedEventType:
         event_type,
         name=quote(event_type.name),
         description=quote_some(event_type.description),
-        location=_show_place(offered.location),
-        locations=[_show_place(each) for each in offered.locations],
+        location=_show_location(offered.location),
+        locations=[_show_location(each) for each in offered.locations],
         questions=[_show_question(each) for each in event_type.questions],
         can_be_booked=is_offered(event_type),
     )
 
 
-def _show_place(place: OfferedLocation) -> QuotedPlace:
+def _show_location(location: OfferedLocation) -> QuotedPlace:
     return QuotedPlace(
-        kind=place.kind,
-        value=quote_some(place.value),
-        told_when_booked=place.told_when_booked,
-        asks=place.asks,
-        id=place.id,
+        kind=location.kind,
+        value=quote_some(location.value),
+        told_when_booked=location.told_when_booked,
+        asks=location.asks,
+        id=location.id,
     )
 
 

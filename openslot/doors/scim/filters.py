@@ -46,7 +46,7 @@ class AttributePath(Struct, frozen=True):
     """An attribute, or one part of a complex one, as it was written."""
 
     schema: str | None
-    """One of our schemas; None: another one."""
+    """One of our schemas; None if it is another one."""
     name: str
     part: str | None = None
 
@@ -109,13 +109,13 @@ def parse_attribute_path(text: str) -> AttributePath | None:
 
 
 def _split(text: str) -> list[_Token]:
-    tokens, place, text = [], 0, text.rstrip()
-    while place < len(text):
-        match = _TOKEN.match(text, place)
+    tokens, start, text = [], 0, text.rstrip()
+    while start < len(text):
+        match = _TOKEN.match(text, start)
         if match is None:
-            raise InvalidFilter(f"The filter can't be read from character {place + 1} on")
+            raise InvalidFilter(f"The filter can't be read from character {start + 1} on")
         tokens.append(_Token(match.lastgroup or "", match[match.lastgroup or 0]))
-        place = match.end()
+        start = match.end()
     return [*tokens, _Token("end", "the end")]
 
 
@@ -124,7 +124,7 @@ class _Parser:
 
     def __init__(self, tokens: list[_Token]) -> None:
         self._tokens = tokens
-        self._place = 0
+        self._index = 0
         self._terms = 0
 
     def read(self) -> Filter:
@@ -148,8 +148,8 @@ class _Parser:
         self._terms += 1
         if depth > DEEPEST or self._terms > MAX_TERMS:
             raise InvalidFilter(f"The filter must not have more than {MAX_TERMS} terms or be deeper than {DEEPEST}")
-        if self._next.text.lower() == "not" and self._tokens[self._place + 1].text == "(":
-            self._place += 2
+        if self._next.text.lower() == "not" and self._tokens[self._index + 1].text == "(":
+            self._index += 2
             return Not(self._read_group(")", depth))
         if self._skip("("):
             return self._read_group(")", depth)
@@ -187,7 +187,7 @@ class _Parser:
             self._refuse("a value")
         if token.kind not in {"text", "number"} and token.text.lower() not in _WORDS:
             self._refuse("a value in double quotes, a number, true, false or null")
-        self._place += 1
+        self._index += 1
         if token.kind == "number":
             return float(token.text) if set(token.text) & set(".eE") else int(token.text)
         if token.kind == "word":
@@ -199,18 +199,18 @@ class _Parser:
 
     @property
     def _next(self) -> _Token:
-        return self._tokens[self._place]
+        return self._tokens[self._index]
 
     def _take(self, kind: str, what: str) -> str:
         token = self._next
         if token.kind != kind:
             self._refuse(what)
-        self._place += 1
+        self._index += 1
         return token.text
 
     def _skip(self, word: str) -> bool:
         found = self._next.text.lower() == word
-        self._place += found
+        self._index += found
         return found
 
     def _refuse(self, wanted: str) -> NoReturn:

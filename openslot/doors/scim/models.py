@@ -33,7 +33,7 @@ class LoggedRequest(AnsweredRequest, frozen=True, kw_only=True):
 class RequestFilter(Struct, frozen=True, kw_only=True):
     method: str = ""
     status: str = ""
-    """`2`, `4` or `5`: the first digit; empty: all."""
+    """The first digit: `2`, `4` or `5`; empty for all."""
     path: str = ""
     user: str = ""
     token_id: UUID | None = None

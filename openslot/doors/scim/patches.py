@@ -29,7 +29,7 @@ _SHAPE = re.compile(r"(?P<head>[^\[\]]+)(?:\[(?P<filter>.*)\](?:\.(?P<part>[A-Za
 class PathTarget(Struct, frozen=True, kw_only=True):
     schema: str
     attribute: Attribute | None
-    """None: all of the schema."""
+    """None if it is the whole schema."""
     filter: Filter | None = None
     part: Attribute | None = None
 
@@ -144,16 +144,16 @@ def _changed_list(values: list[Resource], operation: PatchOperation, attribute: 
 def _changed_elements(values: list[Resource], operation: PatchOperation, attribute: Attribute) -> list[Resource]:
     """Change the elements that the path selects; if there are none, make the one that it describes."""
     chosen = operation.target.filter
-    places = [place for place, each in enumerate(values) if chosen is None or is_match(each, chosen, attribute)]
+    indexes = [index for index, each in enumerate(values) if chosen is None or is_match(each, chosen, attribute)]
     if operation.kind == "remove":
-        return _without(values, places, operation.target.part)
-    if not places:
+        return _without(values, indexes, operation.target.part)
+    if not indexes:
         made: Resource = _described_by(chosen, attribute)
         return _with_new_primary(values, [_change(made, operation, attribute)])
-    changed = {place: _change(values[place], operation, attribute) for place in places}
+    changed = {index: _change(values[index], operation, attribute) for index in indexes}
     if any(each.get("primary") for each in changed.values()):
         values = [without_primary(each) for each in values]
-    return [changed.get(place, each) for place, each in enumerate(values)]
+    return [changed.get(index, each) for index, each in enumerate(values)]
 
 
 def _change(element: Resource, operation: PatchOperation, attribute: Attribute) -> Resource:
@@ -166,12 +166,12 @@ def _change(element: Resource, operation: PatchOperation, attribute: Attribute) 
     return {**_described_by(operation.target.filter, attribute), **value}
 
 
-def _without(values: list[Resource], places: list[int], part: Attribute | None) -> list[Resource]:
+def _without(values: list[Resource], indexes: list[int], part: Attribute | None) -> list[Resource]:
     if part is None or part.name == "value":
-        return [each for place, each in enumerate(values) if place not in places]
+        return [each for index, each in enumerate(values) if index not in indexes]
     return [
-        {name: value for name, value in each.items() if name != part.name} if place in places else each
-        for place, each in enumerate(values)
+        {name: value for name, value in each.items() if name != part.name} if index in indexes else each
+        for index, each in enumerate(values)
     ]
 
 

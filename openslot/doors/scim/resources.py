@@ -90,8 +90,8 @@ def without_empty(resource: Resource) -> Resource:
 
 def with_one_primary(values: list[Resource]) -> list[Resource]:
     """Make the first value that is marked as primary the only primary one."""
-    first = next((place for place, each in enumerate(values) if each.get("primary")), None)
-    return [each if place == first else without_primary(each) for place, each in enumerate(values)]
+    first = next((index for index, each in enumerate(values) if each.get("primary")), None)
+    return [each if index == first else without_primary(each) for index, each in enumerate(values)]
 
 
 def without_primary(value: Resource) -> Resource:

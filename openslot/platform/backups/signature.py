@@ -13,7 +13,7 @@ from openslot.platform.core.secrets import KEY_FILE, load_secrets, read_keys
 
 PURPOSE = "backup"
 Signed = Literal["everything", "data", "nothing"]
-"""What the signature of a backup was checked for. Until format 2, only the data was signed."""
+"""The scope of a backup's signature. Until format 2, only the data was signed."""
 
 
 def sign(manifest: Manifest, keys: tuple[str, ...]) -> Manifest:

@@ -14,7 +14,7 @@ class ActorKind(StrEnum):
     SCIM = "scim"
     AGENT = "agent"
     ASSISTANT = "assistant"
-    """Read from this release on, and written by the next: until then, `assistant` of a key's actor tells it."""
+    """Read from this release on, and written by the next; until then, `assistant` of a key's actor tells it."""
     OPERATOR = "operator"
     SYSTEM = "system"
 

@@ -24,9 +24,9 @@ NEXT = (
     asyncpg.TargetServerAttributeNotMatched,
 )
 LAST_FOR = 60.0
-"""For how many seconds a server to which nobody could connect is tried after the others."""
+"""How many seconds a server to which nobody could connect is tried after the others."""
 SILENT_FOR_MS, ASKED_AFTER, ASKED_EVERY, ASKED_TIMES = 15_000, 10, 5, 2
-"""After how long a connection is lost on which nothing is acknowledged, and when, in seconds, a quiet one is asked."""
+"""How long a connection may acknowledge nothing before it is lost, and when, in seconds, a quiet one is probed."""
 
 
 class DatabaseServer(Struct, frozen=True):
@@ -136,7 +136,7 @@ def unreachable(url: str, fault: Exception) -> StartupError:
 def hide_password(url: str) -> str:
     """Write a database address without its password."""
     scheme, separator, rest = url.partition("://")
-    credentials, at, place = rest.rpartition("@")
+    credentials, at, server = rest.rpartition("@")
     user, colon, _ = credentials.partition(":")
-    place = re.sub(r"([?&]password=)[^&]*", r"\1…", place)
-    return f"{scheme}{separator}{user}{':…' if colon and credentials != user + ':' else ''}{at}{place}"
+    server = re.sub(r"([?&]password=)[^&]*", r"\1…", server)
+    return f"{scheme}{separator}{user}{':…' if colon and credentials != user + ':' else ''}{at}{server}"

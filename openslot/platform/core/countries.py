@@ -11,7 +11,7 @@ from openslot.platform.i18n.localization import Localizable
 # phonenumbers is loaded with the first number: few processes ever see one, and every start would wait for it.
 
 EVERY = "*"
-"""Instead of the codes of countries."""
+"""Every country, in place of the codes of countries."""
 UNKNOWN = Text("has an unknown country: %(code)s. Write codes of two letters, such as DE, AT, or all")
 
 

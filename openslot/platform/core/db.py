@@ -112,7 +112,7 @@ def make_pool(
 
 @asynccontextmanager
 async def transaction(
-    pool: Pool, *, waits: bool = True, is_undone: Callable[[], bool] = lambda: False
+    pool: Pool, *, waits: bool = True, rolls_back: Callable[[], bool] = lambda: False
 ) -> AsyncIterator[Db]:
     """Acquire a connection with an open transaction; commit at the end, or roll back on any exception or if undone.
 
@@ -131,7 +131,7 @@ async def transaction(
             if not connection.is_closed() and not is_cut_off(fault):
                 await opened.rollback()
             raise
-        await (opened.rollback() if is_undone() else opened.commit())
+        await (opened.rollback() if rolls_back() else opened.commit())
 
 
 def set_local(settings: Mapping[str, str]) -> str:

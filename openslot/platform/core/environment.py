@@ -167,15 +167,15 @@ def _find_database_fault(url: str) -> str | None:
     if not separator or scheme not in {"postgresql", "postgres"}:
         return "it must begin with postgresql://"
     try:
-        place = urlsplit(url)
+        parts = urlsplit(url)
     except ValueError:
         return "it is not a valid address"
-    login, _, hosts = place.netloc.rpartition("@")
+    login, _, hosts = parts.netloc.rpartition("@")
     ports = [host.rpartition("]")[2].partition(":")[2] for host in hosts.split(",")]
     is_cut = "#" in url or ("@" in url and not all(map(_is_port_text, ports)))
     if is_cut or "@" in login or RAW_PERCENT.search(login):
         return f"the user or the password has a character that must be written as a code: write {CODES}"
-    asked = [each for name, text in parse_qsl(place.query) if name == "port" for each in text.split(",")]
+    asked = [each for name, text in parse_qsl(parts.query) if name == "port" for each in text.split(",")]
     return None if all(map(_is_port, [*ports, *asked])) else PORT_FAULT
 
 

@@ -34,11 +34,11 @@ class Refusal(Exception):
     code: ClassVar[str]
     kind: ClassVar[RefusalKind]
     message: str
-    """What is wrong, in English. A class attribute, unless it depends on the case."""
+    """The sentence in English. A class attribute, unless it depends on the case."""
     faults: Mapping[str, str] = {}
-    """What is wrong with each field."""
+    """The fault of each field."""
     retry_after: int | None = None
-    """After how many seconds the same request may succeed, if that is known."""
+    """How many seconds until the same request may succeed, if that is known."""
 
     def __init__(self, message: str | None = None, *, details: Mapping[str, str] | None = None) -> None:
         self.sentence = self.message if message is None else message

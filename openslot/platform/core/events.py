@@ -114,7 +114,7 @@ class EffectState(StrEnum):
     SKIPPED = "skipped"
 
 
-HASTY = tuple(timedelta(seconds=s) for s in (5, 30, 120, 600, 3600, 6 * 3600))
+RETRY_SOON = tuple(timedelta(seconds=s) for s in (5, 30, 120, 600, 3600, 6 * 3600))
 
 
 class EffectRules(Struct, frozen=True, kw_only=True):
@@ -129,7 +129,7 @@ class EffectRules(Struct, frozen=True, kw_only=True):
     on: tuple[type[Event], ...] = ()
     wanted_if: str | None = None
     lane: str | None = None
-    delays: tuple[timedelta, ...] = HASTY
+    delays: tuple[timedelta, ...] = RETRY_SOON
     holds_back: timedelta | None = None
     collapses: bool = False
 
@@ -181,15 +181,15 @@ def arguments(changes: Iterable[Change]) -> Iterator[object]:
 def write_parts(statements: tuple[str, ...], *, first: int) -> tuple[str, ...]:
     """Write statements as parts of a `with`, numbering their arguments from `first` on."""
     parts = []
-    for place, sql in enumerate(statements):
-        parts.append(f"change_{place} as ({_number_on(sql, first)} returning 1)")
+    for index, sql in enumerate(statements):
+        parts.append(f"change_{index} as ({_number_on(sql, first)} returning 1)")
         first += max(int(number) for number in _ARGUMENT.findall(sql))
     return tuple(parts)
 
 
 def count_parts(count: int) -> str:
     """Write the SQL that returns how many rows each part of a `with` has changed."""
-    return f"array[{', '.join(f'(select count(*) from change_{place})' for place in range(count))}]::bigint[]"
+    return f"array[{', '.join(f'(select count(*) from change_{index})' for index in range(count))}]::bigint[]"
 
 
 def check_counts(changes: Sequence[Change], counts: Sequence[int]) -> None:

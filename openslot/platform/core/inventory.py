@@ -52,8 +52,8 @@ class DatabaseObject(Struct, frozen=True, order=True):
     arguments: str = ""
 
     def __str__(self) -> str:
-        place = "" if self.schema == "public" else f"{self.schema}."
-        return f"{self.kind} {place}{self.name}{self.arguments}"
+        schema = "" if self.schema == "public" else f"{self.schema}."
+        return f"{self.kind} {schema}{self.name}{self.arguments}"
 
     @property
     def quoted(self) -> str:

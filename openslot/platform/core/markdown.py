@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
-from openslot.platform.core.text import parse_email, without_turns
+from openslot.platform.core.text import parse_email, without_direction_marks
 from openslot.platform.i18n import Text
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def find_fault(text: str) -> Text | None:
     refused += ["" for block in blocks for each in block.children or () if _is_empty(each)]
     if not refused:
         return None
-    shown = without_turns(refused[0])[:LONGEST_SHOWN] or "()"
+    shown = without_direction_marks(refused[0])[:LONGEST_SHOWN] or "()"
     return Text("must have no links but those that begin with https:// or mailto:, not %(link)s", link=shown)
 
 
@@ -66,7 +66,7 @@ def find_target(link: str) -> str | None:
 
 
 def _parse(text: str) -> "Sequence[Token]":
-    return _make_parser(lambda link: find_target(link) is not None).parse(without_turns(text))
+    return _make_parser(lambda link: find_target(link) is not None).parse(without_direction_marks(text))
 
 
 def _make_parser(check_link: Callable[[str], bool]) -> "MarkdownIt":

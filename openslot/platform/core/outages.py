@@ -89,7 +89,7 @@ def _comes_from_driver(fault: BaseException) -> bool:
 
 
 FULL = 32_000_000
-"""Less than this is full: PostgreSQL reserves space for its write-ahead log in pieces of 16 MB."""
+"""The bytes below which a disk is full: PostgreSQL reserves space for its write-ahead log in pieces of 16 MB."""
 
 
 class RefusedWrites:
@@ -112,7 +112,7 @@ REFUSED = RefusedWrites()
 
 class DiskState(Struct, frozen=True, kw_only=True):
     free: int | None
-    """In bytes; None if the database is not the embedded one."""
+    """The free bytes; None if the database is not the embedded one."""
     is_full: bool
 
     @property
@@ -131,8 +131,8 @@ def read_disk(settings: Settings) -> DiskState:
     return DiskState(free=free, is_full=REFUSED.is_full or (free is not None and free < FULL))
 
 
-def read_free(place: Path) -> int:
-    return shutil.disk_usage(place).free
+def read_free(path: Path) -> int:
+    return shutil.disk_usage(path).free
 
 
 def _is_embedded(settings: Settings) -> bool:

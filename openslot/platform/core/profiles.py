@@ -13,7 +13,7 @@ CUSTOM_PLANS = {"plan_cache_mode": "force_custom_plan", "enable_seqscan": "on"}
 
 
 class ConnectionProfile(Struct, frozen=True, kw_only=True):
-    """How long each thing may take, in seconds (None: as long as it takes), and how statements are planned."""
+    """How long each thing may take, in seconds (None if there is no limit), and how statements are planned."""
 
     acquire: float
     """The wait for a free connection."""

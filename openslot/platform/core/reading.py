@@ -23,10 +23,10 @@ AHEAD = 1.0
 
 LOOK_EVERY = 2.0
 LOOK_AGAIN_AFTER = 10.0
-"""For how many seconds a standby that has failed, or is behind, is left alone."""
+"""How many seconds a standby that has failed, or is behind, is left alone."""
 
 PATIENCE = 1.0
-"""For how many seconds a standby is waited for, by a look and by a read."""
+"""How many seconds a look and a read wait for a standby."""
 
 BOUND = OLDEST + PATIENCE + LOOK_EVERY + PATIENCE
 """How many seconds old an answer may be: as old as at a look, which took its time, until a last read has taken its."""

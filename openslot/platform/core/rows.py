@@ -59,8 +59,8 @@ class Rows(Generic[Noun]):
         """Write the statement that inserts the values of `stored`, and then those of more columns."""
         last = len(self.stored.names)
         columns = ", ".join((self.stored.columns, *more))
-        places = ", ".join((self.stored.places(), *(f"${last + number}" for number, _ in enumerate(more, 1))))
-        return f"insert into {self.table} ({columns}) values ({places})"
+        parameters = ", ".join((self.stored.parameters(), *(f"${last + number}" for number, _ in enumerate(more, 1))))
+        return f"insert into {self.table} ({columns}) values ({parameters})"
 
 
 class Part(Generic[Noun]):
@@ -81,13 +81,13 @@ class Part(Generic[Noun]):
     def columns(self) -> str:
         return ", ".join(self.names)
 
-    def places(self, *, first: int = 1) -> str:
+    def parameters(self, *, first: int = 1) -> str:
         """Write `$1, $2, …` for an insert."""
-        return ", ".join(f"${place}" for place in range(first, first + len(self.names)))
+        return ", ".join(f"${index}" for index in range(first, first + len(self.names)))
 
     def assign(self, *, first: int) -> str:
-        """Write `name = $3, …` for an update, counted from the first place on."""
-        return ", ".join(f"{name} = ${place}" for place, name in enumerate(self.names, first))
+        """Write `name = $3, …` for an update, counted from the first parameter on."""
+        return ", ".join(f"{name} = ${number}" for number, name in enumerate(self.names, first))
 
 
 class Column(Struct, frozen=True):

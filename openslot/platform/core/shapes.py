@@ -16,7 +16,7 @@ Wire = TypeVar("Wire", bound=Struct)
 FieldOfStruct = tuple[str, Any] | tuple[str, Any, Any]
 
 KeptReason = Annotated[str, Meta(extra={"is_kept": True})]
-"""Somebody's own words, or a reason of ours as `keep` writes it; the wire has it in English."""
+"""The words of a person, or a reason of ours as `keep` writes it; the wire has it in English."""
 
 # What the API calls what nouns call by other names; also at the end of a longer name.
 _ENDINGS = {"start_time": "starts_at", "end_time": "ends_at", "timezone": "zone"}

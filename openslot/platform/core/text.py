@@ -35,7 +35,7 @@ class CheckedText(str, metaclass=_PlainAtRunTime):
     __slots__ = ()
 
     schema: ClassVar[dict[str, object]] = {"type": "string"}
-    """Its JSON Schema in the API's description."""
+    """The JSON Schema in the API's description."""
 
     def __new__(cls, text: str) -> Self:
         """Check a text and return its normal form, or raise a `ValueError` that says what is wrong with it."""
@@ -92,15 +92,15 @@ INVISIBLE = Text("must contain visible characters")
 NOT_A_LANGUAGE = Text("must be a language tag such as de or pt-BR")
 
 # Marks that turn the direction of what follows, beyond the text that contains them.
-TURNS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-_WITHOUT_TURNS = str.maketrans("", "", TURNS)
+DIRECTION_MARKS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_WITHOUT_DIRECTION_MARKS = str.maketrans("", "", DIRECTION_MARKS)
 # Characters without ink: controls, spaces, marks that need a letter before them, and letters that are blank.
 _INKLESS = frozenset({"Cc", "Cf", "Cs", "Zs", "Zl", "Zp", "Mn", "Me"})
 _BLANK = re.compile("[\u115f\u1160\u2065\u2800\u3164\uffa0\ufff0-\ufff8\U0001d159\U000e0000-\U000e0fff]")
 _LINE = re.compile(LINE)
 # Where programs recognise a link: behind a scheme's colon, behind a dot before a domain's last part, behind an `@`.
 WORD_JOINER = "\u2060"
-_LINK_PLACES = re.compile(
+_LINK_POSITIONS = re.compile(
     rf"(?<=:)(?=//)|(?<=[^\W\d_]:)(?=[^\s{WORD_JOINER}])|(?<=\S[.\u3002\uff0e\uff61])(?=[^\W\d_]\w)|(?<=\S@)(?=\w)"
 )
 _PLAIN_ADDRESS = re.compile(r"[^\s@<>/:\\]+@[^\s@<>/:\\]+")
@@ -121,9 +121,9 @@ def is_visible(text: str) -> bool:
     return any(unicodedata.category(each) not in _INKLESS and not _BLANK.match(each) for each in text)
 
 
-def without_turns(text: str) -> str:
+def without_direction_marks(text: str) -> str:
     """Take out the marks that would turn the direction of the words beside the text."""
-    return text.translate(_WITHOUT_TURNS)
+    return text.translate(_WITHOUT_DIRECTION_MARKS)
 
 
 def defuse(name: str) -> str:
@@ -131,7 +131,7 @@ def defuse(name: str) -> str:
 
     People read it as it was entered. A name that is an email address and nothing else stays as it is.
     """
-    return name if _PLAIN_ADDRESS.fullmatch(name) else _LINK_PLACES.sub(WORD_JOINER, name)
+    return name if _PLAIN_ADDRESS.fullmatch(name) else _LINK_POSITIONS.sub(WORD_JOINER, name)
 
 
 def at_most_characters(count: int) -> Text:
@@ -285,7 +285,7 @@ def one_line(text: str, *, max_: int = LONGEST_LINE) -> str:
     kept = text[: max_ * 4]
     # Most texts are plain, and looking at each character is slow.
     if not (kept.isascii() and kept.isprintable()):
-        kept = "".join(" " if unicodedata.category(each) in BREAKS else each for each in without_turns(kept))
+        kept = "".join(" " if unicodedata.category(each) in BREAKS else each for each in without_direction_marks(kept))
     line = " ".join(kept.split())
     return line if len(line) <= max_ else line[: max_ - 1].rstrip() + "…"
 

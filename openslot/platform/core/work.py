@@ -62,7 +62,7 @@ class Runtime:
     ports: Ports
     turns: Turns
     standby: StandbyReader | None = None
-    """Where to read what may be a few seconds old; None: in the database itself."""
+    """Where to read what may be a few seconds old; None if it is the database itself."""
     _batchers: dict[Callable[..., Any], Batcher[Any, Any]] = field(default_factory=dict, init=False)
     _ones: dict[type, Any] = field(default_factory=dict, init=False)
 
@@ -73,10 +73,10 @@ class Runtime:
     @asynccontextmanager
     async def transaction(self, actor: Actor, *, waits: bool = True) -> AsyncIterator["Work"]:
         """Begin work in one transaction, committed at the end or not at all; `waits` as for `core.db.transaction`."""
-        async with transaction(self.pool, waits=waits, is_undone=lambda: work.is_undone) as db:
+        async with transaction(self.pool, waits=waits, rolls_back=lambda: work.rolls_back) as db:
             work = Work(runtime=self, actor=actor, db=db, now=self.clock())
             yield work
-            if not work.is_undone:
+            if not work.rolls_back:
                 work.check_nothing_is_staged()
 
     async def run(self, actor: Actor, act: Callable[["Work"], Awaitable[Result]]) -> Result:
@@ -85,7 +85,7 @@ class Runtime:
         async def run_once(*, waits: bool) -> Result:
             async with self.transaction(actor, waits=waits) as work:
                 result = await act(work)
-            if REFUSED.is_full and not work.is_undone:
+            if REFUSED.is_full and not work.rolls_back:
                 REFUSED.forget()
             return result
 
@@ -113,10 +113,10 @@ class Work:
     db: Db
     now: datetime
     staged: list[Change | Recorded] = field(default_factory=list)
-    is_undone: bool = False
+    rolls_back: bool = False
     """Whether its transaction is rolled back at the end although nothing was raised."""
     gathered: list[Recorded] | None = None
-    """What is stored when a verb that is `recorded_together` ends; None outside of one."""
+    """The events to be stored when a verb that is `recorded_together` ends; None outside of one."""
 
     @property
     def reader(self) -> Db:

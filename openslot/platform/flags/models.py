@@ -27,7 +27,7 @@ class Flag(Struct, frozen=True, kw_only=True):
     description: str
     enabled: bool
     override_count: int
-    """For how many users it is set separately."""
+    """How many users it is set for separately."""
     updated_at: datetime
 
 
@@ -53,7 +53,7 @@ class FlagValues(Struct, frozen=True, kw_only=True):
 
     flags: Mapping[str, bool] = {}
     overrides: Mapping[tuple[str, str], bool] = {}
-    """By flag and user id."""
+    """The overrides by flag and user id."""
 
 
 class OutgoingChannel(StrEnum):
@@ -76,7 +76,7 @@ class MessagingStop(Struct, frozen=True, kw_only=True):
     at: datetime
     actor: Actor
     user_name: str | None
-    """Of the administrator, if it was one who still has an account."""
+    """The name of the administrator, if it was one who still has an account."""
     reason: str
 
     @property
@@ -100,7 +100,7 @@ class DroppedMessage(Struct, frozen=True, kw_only=True):
     reaction: str
     recipient: str | None
     subject: str | None
-    """None: nothing was written yet when it lost its meaning."""
+    """None if nothing was written yet when it lost its meaning."""
     held_at: datetime
     dropped_at: datetime
     has_failed: bool

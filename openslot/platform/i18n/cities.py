@@ -5,10 +5,10 @@ from msgspec import Struct
 
 class BigCity(Struct, frozen=True):
     name: str
-    """In English, and in every language that has no name of its own for it."""
+    """The name in English, and in every language that has no name of its own for it."""
     zone: str
     names: dict[str, str]
-    """By the language's tag."""
+    """The names by language tag."""
 
     def name_in(self, language: str) -> str:
         return self.names.get(language, self.name)

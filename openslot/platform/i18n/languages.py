@@ -16,9 +16,9 @@ Hours = Literal[12, 24]
 class Language(Struct, frozen=True, kw_only=True):
     tag: str
     name: str
-    """As its speakers call it."""
+    """The name that its speakers use."""
     formats: str
-    """Whose dates and times are shown where no region is given, as CLDR names it."""
+    """The CLDR locale for dates and times if no region is given."""
     direction: Direction = "ltr"
 
 
@@ -43,11 +43,11 @@ class Locale(Struct, frozen=True, kw_only=True):
 
     language: Language
     formats: str
-    """As CLDR names it, such as `de_AT`."""
+    """The CLDR locale, such as `de_AT`."""
     hours: Hours | None = None
-    """None: as the place counts them."""
+    """None if it is as the place counts them."""
     first_weekday: int | None = None
-    """From Monday as 0; None: as the place begins its weeks."""
+    """The weekday's number, from Monday as 0; None if it is as the place begins its weeks."""
 
 
 DEFAULT = Locale(language=ENGLISH, formats=ENGLISH.formats)

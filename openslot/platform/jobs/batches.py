@@ -10,14 +10,14 @@ BATCH = 500
 # Enough for what accumulates between two runs of a busy service; the next run does the rest.
 MAX_BATCHES = 400
 
-Place = TypeVar("Place")
+Position = TypeVar("Position")
 
 
-class Batch(NamedTuple, Generic[Place]):
+class Batch(NamedTuple, Generic[Position]):
     """How much one batch changed, and where the next one begins; None at the end."""
 
     changed: int
-    next: Place | None
+    next: Position | None
 
 
 async def repeat(change: Callable[[int], Awaitable[int]], *, size: int = BATCH, max_: int = MAX_BATCHES) -> int:
@@ -36,12 +36,14 @@ async def delete_old(db: Db, table: str, by: str, *, before: datetime, key: str 
     return await repeat(lambda limit: delete_oldest(db, table, by, before=before, limit=limit, key=key))
 
 
-async def walk(change: Callable[[Place], Awaitable[Batch[Place]]], start: Place, *, max_: int = MAX_BATCHES) -> int:
-    """Go from place to place until the end, or until `max_` batches have changed something; return the total."""
+async def walk(
+    change: Callable[[Position], Awaitable[Batch[Position]]], start: Position, *, max_: int = MAX_BATCHES
+) -> int:
+    """Go from position to position until the end, or until `max_` batches have changed something; return the total."""
     total = 0
-    place: Place | None = start
-    while place is not None and max_:
-        changed, place = await change(place)
+    position: Position | None = start
+    while position is not None and max_:
+        changed, position = await change(position)
         total += changed
         max_ -= bool(changed)
     return total

@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 class Served(Struct, Generic[Result], frozen=True):
     results: list[Result]
-    """Of those for which it succeeded, in their order."""
+    """The results of the items for which it succeeded, in their order."""
 
     failed: int
 

@@ -44,7 +44,7 @@ from openslot.platform.core.work import (
     to_target,
 )
 from openslot.platform.i18n import keep
-from openslot.platform.jobs.gate import LONGEST_WISH, Gate, Rejected, hand_over_delay, next_delay
+from openslot.platform.jobs.places import LONGEST_WISH, FairPlaces, Rejected, hand_over_delay, next_delay
 
 # An attempt that kills the whole process stores no error; only the number of attempts shows it.
 CRASHES_ALLOWED = 5
@@ -108,11 +108,11 @@ class UnknownReaction(Exception):
     """A newer version has written an effect that this one can't run."""
 
 
-async def run_effect(runtime: Runtime, effect: Effect, gate: Gate | None = None) -> timedelta | None:
+async def run_effect(runtime: Runtime, effect: Effect, fair_places: FairPlaces | None = None) -> timedelta | None:
     """Run the reaction of a started effect; schedule another attempt if it fails, or mark it dead after the last one.
 
-    With a gate, an effect that finds no free place is put back without losing an attempt. Returns when there is more
-    to do because of it, if there is.
+    With `fair_places`, an effect that finds no free place is put back without losing an attempt. Returns when there is
+    more to do because of it, if there is.
     """
     reaction = runtime.wiring.reaction(effect.reaction)
     structlog.contextvars.bind_contextvars(effect_id=str(effect.id), reaction=effect.reaction)
@@ -120,20 +120,20 @@ async def run_effect(runtime: Runtime, effect: Effect, gate: Gate | None = None)
         return await _hand_over(runtime, effect, UnknownReaction(effect.reaction))
     if effect.attempts > len(reaction.delays) + CRASHES_ALLOWED:
         return await _bury(runtime, effect, "the worker died in too many tries")
-    gate = gate or Gate(places=1)
-    next_in = await _run(runtime, effect, reaction, gate)
-    if called := gate.take_called():
+    fair_places = fair_places or FairPlaces(count=1)
+    next_in = await _run(runtime, effect, reaction, fair_places)
+    if called := fair_places.take_called():
         await _call(runtime, called)
         return AT_ONCE
     return next_in
 
 
-async def _run(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate) -> timedelta | None:
+async def _run(runtime: Runtime, effect: Effect, reaction: Reaction, fair_places: FairPlaces) -> timedelta | None:
     try:
-        outcome = await _try(runtime, effect, reaction, gate)
+        outcome = await _try(runtime, effect, reaction, fair_places)
         if isinstance(outcome, Rejected):
-            return await _put_back(runtime, effect, outcome, gate)
-        return await _settle(runtime, effect, outcome, gate)
+            return await _put_back(runtime, effect, outcome, fair_places)
+        return await _settle(runtime, effect, outcome, fair_places)
     except Unstored:
         raise
     except UnknownReaction as unknown:
@@ -148,13 +148,13 @@ async def _run(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate)
         return await _try_later(runtime, effect, reaction, TryLater(f"{type(fault).__name__}: {fault}"))
 
 
-async def _try(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate) -> Outcome | Rejected:
-    """Run the reaction, but only with a free place if it has a destination, and report to the gate how it went."""
+async def _try(runtime: Runtime, effect: Effect, reaction: Reaction, fair_places: FairPlaces) -> Outcome | Rejected:
+    """Run the reaction, but only with a free place if it has a destination, and report how it went."""
     work = runtime.work(SYSTEM)
     destination = reaction.destination(work, effect) if reaction.destination else None
     if destination is None:
         return await _react(work, effect, reaction)
-    place = gate.enter(reaction.name, destination, now=work.now, attempt=EffectAttempt(effect.id, effect.round))
+    place = fair_places.enter(reaction.name, destination, now=work.now, attempt=EffectAttempt(effect.id, effect.round))
     if isinstance(place, Rejected):
         return place
     answered: bool | None = None
@@ -167,7 +167,7 @@ async def _try(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate)
         answered = isinstance(fault, TryLater | GiveUp) and fault.answered
         raise
     finally:
-        gate.leave(place, answered=answered, now=runtime.clock(), asked=asked)
+        fair_places.leave(place, answered=answered, now=runtime.clock(), asked=asked)
     return outcome
 
 
@@ -191,14 +191,14 @@ async def _call(runtime: Runtime, attempts: Sequence[EffectAttempt]) -> None:
 
 
 @insists
-async def _put_back(runtime: Runtime, effect: Effect, refusal: Rejected, gate: Gate) -> timedelta:
+async def _put_back(runtime: Runtime, effect: Effect, refusal: Rejected, fair_places: FairPlaces) -> timedelta:
     """Let an effect that found no place come again in its turn, or when it is called."""
     async with runtime.transaction(SYSTEM) as work:
         again = await put_back_effect(
             work.db, effect, reason=refusal.reason, delay=refusal.after, now=work.now, yields=not refusal.is_quick
         )
     if again is not None:
-        gate.wait(refusal, again, now=runtime.clock(), account=effect.tenant_id)
+        fair_places.wait(refusal, again, now=runtime.clock(), account=effect.tenant_id)
     return refusal.after
 
 
@@ -212,7 +212,7 @@ class Settlement(NamedTuple):
     """The effects that it is expanded into; None if it is not."""
 
 
-async def _settle(runtime: Runtime, effect: Effect, outcome: Outcome, gate: Gate) -> timedelta | None:
+async def _settle(runtime: Runtime, effect: Effect, outcome: Outcome, fair_places: FairPlaces) -> timedelta | None:
     match outcome:
         case Waits(channel):
             return await _hold(runtime, effect, channel)
@@ -221,7 +221,7 @@ async def _settle(runtime: Runtime, effect: Effect, outcome: Outcome, gate: Gate
         case Done(vendor_id=vendor_id, changes=changes, write=write):
             settlement = Settlement(EffectEnding(effect, "done", vendor_id=vendor_id), changes, write)
         case Expanded():
-            return await _expand(runtime, effect, outcome, gate)
+            return await _expand(runtime, effect, outcome, fair_places)
     return await _store(runtime, settlement)
 
 
@@ -270,8 +270,8 @@ async def store_expanded(runtime: Runtime, settlements: Sequence[Settlement]) ->
     return await store_done(runtime, settlements)
 
 
-async def _expand(runtime: Runtime, effect: Effect, outcome: Expanded, gate: Gate) -> timedelta | None:
-    """Plan an effect for each target; one that the gate would turn away comes in its turn, or when it is called."""
+async def _expand(runtime: Runtime, effect: Effect, outcome: Expanded, fair_places: FairPlaces) -> timedelta | None:
+    """Plan an effect for each target; one that would be turned away comes in its turn, or when it is called."""
     wanted: list[NewEffect] = []
     refusals: dict[UUID, Rejected] = {}
     for target in outcome.targets:
@@ -281,7 +281,9 @@ async def _expand(runtime: Runtime, effect: Effect, outcome: Expanded, gate: Gat
         id_ = new_id()
         new = NewEffect(effect.event_id, reaction, target.target, target.lane, parent_id=effect.id, id=id_)
         to = Destination(target.target, effect.tenant_id)
-        wait = gate.foresee(reaction.name, to, now=runtime.clock()) if reaction.destination is to_target else None
+        wait = (
+            fair_places.foresee(reaction.name, to, now=runtime.clock()) if reaction.destination is to_target else None
+        )
         if wait is not None:
             new = new._replace(yields=True, after=wait.after, reason=wait.reason)
             refusals[id_] = wait
@@ -289,7 +291,7 @@ async def _expand(runtime: Runtime, effect: Effect, outcome: Expanded, gate: Gat
     ending = EffectEnding(effect, "done")
     next_in = await _store(runtime, Settlement(ending, outcome.changes, wanted=tuple(wanted)))
     for id_, refusal in refusals.items():
-        gate.wait(refusal, EffectAttempt(id_, round=0), now=runtime.clock(), account=effect.tenant_id)
+        fair_places.wait(refusal, EffectAttempt(id_, round=0), now=runtime.clock(), account=effect.tenant_id)
     return next_in
 
 

@@ -69,7 +69,7 @@ class PeriodicHealth(Struct, frozen=True, kw_only=True):
     state: PeriodicState
     run: PeriodicRun | None
     next_due_at: datetime
-    """In the past if it is overdue; after now if it has never run."""
+    """When it is due next: in the past if it is overdue, after now if it has never run."""
 
 
 async def list_unfinished(db: Db, state: UnfinishedState | None = None, *, limit: int) -> list[UnfinishedEffect]:

@@ -9,7 +9,7 @@ from openslot.platform.core.retention import delete_events, find_old_events, kep
 from openslot.platform.core.work import Periodic, Work
 from openslot.platform.jobs import store
 from openslot.platform.jobs.batches import Batch, repeat, walk
-from openslot.platform.jobs.gate import LONGEST_OF_SUSPECTS, TURNED_AWAY
+from openslot.platform.jobs.places import LONGEST_OF_SUSPECTS, TURNED_AWAY
 
 RUNS_KEPT_FOR = timedelta(days=30)
 # Longer than from one run of any job to the next.

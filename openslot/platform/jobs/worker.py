@@ -22,8 +22,8 @@ from openslot.platform.core.queue_order import Ring
 from openslot.platform.core.work import Periodic, Runtime
 from openslot.platform.jobs import store
 from openslot.platform.jobs.effects import Insistence, Unstored, run_effect
-from openslot.platform.jobs.gate import Gate
 from openslot.platform.jobs.periodic import claim_run, run_periodic, until_next
+from openslot.platform.jobs.places import FairPlaces
 
 BEAT_EVERY = timedelta(seconds=3)
 # Others take what a worker runs that has sent no heartbeat for 15 seconds. By then it has to have noticed that a server
@@ -71,7 +71,7 @@ class Worker:
         self._runtime = runtime
         self._places = runtime.settings.worker_concurrency
         self._max_taken = min(MAX_TAKEN, self._places // 2)
-        self._gate = Gate(places=self._places)
+        self._fair_places = FairPlaces(count=self._places)
         self._ring = Ring()
         # By task: while one attempt hangs, another worker may have put the effect back, and this one taken it again.
         self._effects: dict[asyncio.Task[None], UUID] = {}
@@ -159,7 +159,7 @@ class Worker:
             task.add_done_callback(self._leave)
 
     async def _run(self, effect: Effect) -> None:
-        next_in = await run_effect(self._runtime, effect, self._gate)
+        next_in = await run_effect(self._runtime, effect, self._fair_places)
         if next_in is not None:
             self._wake_in(next_in)
 

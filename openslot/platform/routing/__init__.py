@@ -27,7 +27,7 @@ class Request:
     path: str
     query_string: bytes = b""
     headers: Mapping[str, str]
-    """By lower-case name."""
+    """The headers by lower-case name."""
     address: str
     """The client's address behind any proxies, as limits count it."""
     peer: str | None = None
@@ -35,7 +35,7 @@ class Request:
     body: bytes = b""
     """The unparsed body; empty if the method has none."""
     settled: object = None
-    """What `settle` of the handler's declaration has returned; None when it runs for the first time."""
+    """The result of `settle` of the handler's declaration; None when the handler runs for the first time."""
 
     @property
     def chosen_locale(self) -> str | None:
@@ -138,7 +138,7 @@ class Form(Struct, Generic[T], frozen=True, kw_only=True):
     sent: T | None = None
     """The decoded data; None if a field is invalid."""
     kind: type | None = None
-    """Which form it is, on a page that has several; None if none was sent."""
+    """The type of the submitted form, on a page that has several; None if none was sent."""
 
     def __getitem__(self, name: str) -> str:
         """Return the input as typed; empty if there was none."""
@@ -241,9 +241,9 @@ class Declaration(Struct, frozen=True, kw_only=True):
     max_bytes: int | None
     """The size limit of the body in bytes; None means the door's."""
     limit: RateLimit | None
-    """Counted instead of the door's own limit."""
+    """The limit that is counted instead of the door's own."""
     retried_by: Callable[[Request], str | None] | None
-    """Whose retries are recognised, by what they send, instead of the door's own rule."""
+    """Returns the caller by which retries are recognized, from what they send, instead of the door's own rule."""
     hide: Callable[[bytes], bytes] | None
     """Takes what is secret out of a kept response for whoever may have guessed the key of the retry."""
     check: Check | None

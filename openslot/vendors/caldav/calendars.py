@@ -92,9 +92,9 @@ class CalDavServer:
     async def list_calendars(self) -> list[RemoteCalendar]:
         url, found = await self._client.propfind(self._credentials.url, FIND_CALENDARS, depth=1)
         calendars = [
-            RemoteCalendar(ref=place, name=_name(answer.text(f"{DAV}displayname"), place), can_write=_can_write(answer))
+            RemoteCalendar(ref=href, name=_name(answer.text(f"{DAV}displayname"), href), can_write=_can_write(answer))
             for answer in found.answers
-            if _is_calendar(answer) and (place := self._place(url, answer.href)) is not None
+            if _is_calendar(answer) and (href := self._locate(url, answer.href)) is not None
         ]
         return calendars[:MAX_CALENDARS]
 
@@ -103,9 +103,9 @@ class CalDavServer:
         named = {self._credentials.username} if "@" in self._credentials.username else set()
         url, found = await self._client.propfind(self._credentials.url, FIND_HOME, depth=0)
         for principal in _list_links(found, f"{DAV}current-user-principal"):
-            place = self._place(url, principal)
-            if place is not None:
-                _, about = await self._client.propfind(place, FIND_HOME, depth=0)
+            home = self._locate(url, principal)
+            if home is not None:
+                _, about = await self._client.propfind(home, FIND_HOME, depth=0)
                 named.update(_list_links(about, f"{CALDAV}calendar-user-address-set"))
         return frozenset(
             fold_ascii(each).removeprefix("mailto:")
@@ -134,13 +134,13 @@ class CalDavServer:
         return await expand_series(kept, scope)
 
     async def find_own(self, calendar: str, uid: str, *, ref: str | None) -> StoredEvent | None:
-        found = await self._find(ref or _place_for(calendar, uid))
+        found = await self._find(ref or _href_for(calendar, uid))
         if found is None:
             return None
         return StoredEvent(ref=found.href, version=found.etag, uid=await asyncio.to_thread(find_uid, found.text))
 
     async def put(self, calendar: str, event: CalendarEntry, *, ref: str | None, replaces: str | None) -> StoredEvent:
-        href = ref or _place_for(calendar, event.uid)
+        href = ref or _href_for(calendar, event.uid)
         condition = {"If-None-Match": "*"} if replaces is None else {"If-Match": replaces}
         headers = {"Content-Type": "text/calendar; charset=utf-8", **condition}
         response = await self._client.request("PUT", href, body=write_calendar(event).decode(), headers=headers)
@@ -163,15 +163,15 @@ class CalDavServer:
         await self._client.close()
 
     async def _find_home(self, url: str) -> str | None:
-        place, found = await self._client.propfind(url, FIND_HOME, depth=0)
+        at_url, found = await self._client.propfind(url, FIND_HOME, depth=0)
         if any(_is_calendar(answer) for answer in found.answers[:1]):
-            return place
+            return at_url
         for principal in _list_links(found, f"{DAV}current-user-principal"):
-            at = self._place(place, principal)
+            at = self._locate(at_url, principal)
             if at is not None:
-                place, found = await self._client.propfind(at, FIND_HOME, depth=0)
+                at_url, found = await self._client.propfind(at, FIND_HOME, depth=0)
         for home in _list_links(found, f"{CALDAV}calendar-home-set"):
-            if (at := self._place(place, home)) is not None:
+            if (at := self._locate(at_url, home)) is not None:
                 return at
         return None
 
@@ -211,7 +211,7 @@ class CalDavServer:
     def _read_page(self, calendar: str, page: MultiStatus, etags: dict[str, str], removed: list[str]) -> bool:
         more = False
         for answer in page.answers:
-            href = self._place(calendar, answer.href)
+            href = self._locate(calendar, answer.href)
             if href is None or href.rstrip("/") == calendar.rstrip("/"):
                 more = more or answer.status == 507
             elif answer.status == 404:
@@ -233,7 +233,7 @@ class CalDavServer:
             href: etag
             for answer in found.answers
             if (etag := answer.text(f"{DAV}getetag")) and not _is_collection(answer)
-            if (href := self._place(url, answer.href)) is not None
+            if (href := self._locate(url, answer.href)) is not None
         }
         changed = [href for href, etag in etags.items() if known.get(href) != etag]
         removed = [href for href in known if href not in etags]
@@ -266,10 +266,10 @@ class CalDavServer:
             ICalObject(href=href, etag=answer.text(f"{DAV}getetag"), text=data.text or "")
             for answer in found.answers
             if (data := answer.properties.get(f"{CALDAV}calendar-data")) is not None
-            if (href := self._place(calendar, answer.href)) is not None
+            if (href := self._locate(calendar, answer.href)) is not None
         ]
 
-    def _place(self, base: str, href: str) -> str | None:
+    def _locate(self, base: str, href: str) -> str | None:
         """Resolve a link from the server; None if it leads to a host that is not trusted."""
         try:
             url = str(httpx2.URL(base).join(href))
@@ -280,8 +280,8 @@ class CalDavServer:
         return _spell(url) if origin_of(url) == origin_of(base) or self._client.trust(url) else None
 
 
-def _place_for(calendar: str, uid: str) -> str:
-    """Name the place of an event of ours: what its UID begins with is the booking's id."""
+def _href_for(calendar: str, uid: str) -> str:
+    """Name the address of an event of ours: what its UID begins with is the booking's id."""
     return f"{calendar.rstrip('/')}/{quote(uid.partition('@')[0], safe='')}.ics"
 
 
@@ -316,7 +316,7 @@ def _list_links(found: MultiStatus, name: str) -> Iterator[str]:
         yield from answer.hrefs(name)[:MAX_LINKS]
 
 
-def _name(name: str, place: str) -> str:
+def _name(name: str, href: str) -> str:
     shown = "".join(character for character in name if character.isprintable())[:LONGEST_NAME].strip()
-    last_part = unquote(urlsplit(place).path.rstrip("/").rpartition("/")[2]) or "Calendar"
+    last_part = unquote(urlsplit(href).path.rstrip("/").rpartition("/")[2]) or "Calendar"
     return shown or last_part[:LONGEST_NAME]

@@ -42,7 +42,7 @@ class DavResponse(Struct, frozen=True):
     href: str
     status: int
     properties: dict[str, Element]
-    """Those that the server has, by their full name."""
+    """The properties that the server has, by full name."""
 
     def text(self, name: str) -> str:
         """Return the text of a property; empty if there is none."""

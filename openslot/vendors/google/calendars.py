@@ -203,26 +203,26 @@ class GoogleCalendars:
         try:
             return await self._write("POST", path_of(calendar), body, tells=event.invites)
         except AlreadyThere:
-            place = path_of(calendar, event_id)
-            present = await self._client.get(place, GoogleEvent, {"fields": EVENT})
+            path = path_of(calendar, event_id)
+            present = await self._client.get(path, GoogleEvent, {"fields": EVENT})
             if not present.is_cancelled:
                 raise CalendarChanged from None
             # An event that was deleted keeps its id, its guests, and its link to a meeting.
-            return await self._change(place, event, replaces=present.version)
+            return await self._change(path, event, replaces=present.version)
 
-    async def _change(self, place: str, event: CalendarEntry, *, replaces: str) -> GoogleEvent:
+    async def _change(self, path: str, event: CalendarEntry, *, replaces: str) -> GoogleEvent:
         """Write over an event; Google tells those it invites of what they see changed, once, and keeps all others."""
         body = write_event(event)
         if not event.invites:
-            return await self._write("PATCH", place, body, replaces=replaces)
-        present = await self._client.get(place, SharedEvent, {"fields": SHARED})
+            return await self._write("PATCH", path, body, replaces=replaces)
+        present = await self._client.get(path, SharedEvent, {"fields": SHARED})
         if present.version != replaces:
             raise CalendarChanged
         # A list that is sent replaces the one that is there.
         if attendees := present.add_missing(list_attendees(event)):
             body["attendees"] = attendees
         # An earlier try may have written this, and its answer was lost.
-        return await self._write("PATCH", place, body, replaces=replaces, tells=not present.shows(body))
+        return await self._write("PATCH", path, body, replaces=replaces, tells=not present.shows(body))
 
     async def _write(
         self, method: str, path: str, body: Mapping[str, Any], *, replaces: str | None = None, tells: bool = False

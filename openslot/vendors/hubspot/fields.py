@@ -39,7 +39,7 @@ class Refusals(Struct, frozen=True):
 
     by_property: Mapping[str, str]
     others: tuple[str, ...]
-    """About properties that get nothing, and about meetings."""
+    """The refusals about properties that get nothing, and about meetings."""
 
 
 async def list_questions(work: Work, owner: User) -> list[Question]:

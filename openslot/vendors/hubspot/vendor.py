@@ -141,9 +141,9 @@ class HubSpot:
             meeting_id = await self._upsert(MEETINGS, OWN, booking_id, {OWN: booking_id, **wanted})
         else:
             meeting_id = await self._find_or_create(meeting, wanted)
-        place = f"{MEETINGS}/{meeting_id}/associations/default/contacts/{quote(person_id, safe='')}"
+        path = f"{MEETINGS}/{meeting_id}/associations/default/contacts/{quote(person_id, safe='')}"
         try:
-            await self._client.send("PUT", place, Nothing)
+            await self._client.send("PUT", path, Nothing)
         except NotFoundThere as fault:
             raise CrmUnavailable(fault.args[0]) from None
         return meeting_id
@@ -151,8 +151,8 @@ class HubSpot:
     async def change_meeting(self, meeting_id: str, meeting: CrmMeeting, *, key: str) -> None:
         """Change times, place and outcome; what people edit in HubSpot, such as the title and the notes, stays."""
         del key
-        place = f"{MEETINGS}/{quote(meeting_id, safe='')}"
-        await self._client.send("PATCH", place, FoundRecord, {"properties": self._describe_state(meeting)})
+        path = f"{MEETINGS}/{quote(meeting_id, safe='')}"
+        await self._client.send("PATCH", path, FoundRecord, {"properties": self._describe_state(meeting)})
 
     async def list_properties(self) -> list[Property]:
         """List the properties of contacts that a text can be written into, by their label."""

@@ -238,8 +238,8 @@ def _write(event: CalendarEntry) -> dict[str, Any]:
 
 
 def _is_as_sent(made: WrittenGraphEvent, event: CalendarEntry) -> bool:
-    place = made.location.display_name if made.location else None
-    texts = [(made.subject, event.summary[:LONGEST_SUBJECT]), (place, event.location)]
+    location = made.location.display_name if made.location else None
+    texts = [(made.subject, event.summary[:LONGEST_SUBJECT]), (location, event.location)]
     times = [each and read_time(each, UTC) for each in (made.start, made.end)]
     return times == [event.starts_at, event.ends_at] and all((a or "").strip() == b.strip() for a, b in texts)
 

@@ -84,12 +84,12 @@ class MicrosoftPush:
     async def renew(self, channel: CalendarChannel, *, until: datetime) -> datetime | None:
         """Prolong a subscription, which also says again that it is allowed."""
         body = {"expirationDateTime": _write_moment(until)}
-        found = await self._client.write("PATCH", _place_of(channel.resource_id), GraphSubscription, body)
+        found = await self._client.write("PATCH", _path_of(channel.resource_id), GraphSubscription, body)
         return _read_moment(found.expiration_date_time) or until
 
     async def stop(self, channel: CalendarChannel) -> None:
         try:
-            await self._client.delete(_place_of(channel.resource_id))
+            await self._client.delete(_path_of(channel.resource_id))
         except CalendarGone:
             return
 
@@ -104,7 +104,7 @@ class MicrosoftPush:
             if each.resource.strip("/") != _resource_of(wanted) or name == each.notification_url:
                 continue
             if not await self._is_live(_read_id(name)):
-                await self._client.delete(_place_of(each.id))
+                await self._client.delete(_path_of(each.id))
 
 
 def read_notices(body: bytes) -> tuple[GraphNotice, ...]:
@@ -119,7 +119,7 @@ def _resource_of(wanted: WantedChannel) -> str:
     return f"me/calendars/{wanted.calendar}/events"
 
 
-def _place_of(subscription: str) -> str:
+def _path_of(subscription: str) -> str:
     return f"subscriptions/{quote(subscription, safe='')}"
 
 

@@ -37,7 +37,7 @@ LOST = frozenset({"syncstatenotfound", "syncstateinvalid"})
 WITHOUT_MAILBOX = frozenset({"MailboxNotEnabledForRESTAPI", "MailboxNotSupportedForRESTAPI"})
 
 A = TypeVar("A")
-_gates: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
+_semaphores: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
 
 
 class GraphError(Struct, frozen=True):
@@ -65,7 +65,7 @@ class MicrosoftClient(JsonClient):
 
     def __init__(self, outbound: Outbound, url: str, tokens: TokenSource, *, mailbox: UUID | None = None) -> None:
         super().__init__(outbound, url, tokens)
-        self._gate = _find_gate(mailbox)
+        self._semaphore = _find_semaphore(mailbox)
 
     async def get(self, path: str, answer: type[A], query: Mapping[str, str] = NOTHING) -> A:
         return read_answer(await self._send("GET", self.url_of(path, query)), answer)
@@ -106,9 +106,9 @@ class MicrosoftClient(JsonClient):
     async def send_once(
         self, method: str, url: str, content: bytes, headers: Mapping[str, str], token: str
     ) -> httpx2.Response:
-        """Wait for a place, and for a short time if the mailbox has too much to do."""
+        """Wait while too many requests run, and for a short time if the mailbox has too much to do."""
         for waits in range(WAITS + 1):
-            async with self._gate:
+            async with self._semaphore:
                 response = await super().send_once(method, url, content, headers, token)
             after = _read_wait(response)
             if response.status_code not in THROTTLED or after is None or after > LONGEST_WAIT or waits == WAITS:
@@ -142,14 +142,14 @@ def event_path(event: str) -> str:
     return f"me/events/{quote(event, safe='')}"
 
 
-def _find_gate(mailbox: UUID | None) -> asyncio.Semaphore:
-    """Find the places of a mailbox, which all of this process share while one of them is used."""
-    gate = _gates.get(mailbox) if mailbox else None
-    if gate is None:
-        gate = asyncio.Semaphore(AT_ONCE)
+def _find_semaphore(mailbox: UUID | None) -> asyncio.Semaphore:
+    """Find the limit of a mailbox's requests, which all of this process share while it is used."""
+    semaphore = _semaphores.get(mailbox) if mailbox else None
+    if semaphore is None:
+        semaphore = asyncio.Semaphore(AT_ONCE)
         if mailbox is not None:
-            _gates[mailbox] = gate
-    return gate
+            _semaphores[mailbox] = semaphore
+    return semaphore
 
 
 def _read_wait(response: httpx2.Response) -> timedelta | None:

@@ -126,13 +126,13 @@ def _read_address(address: str) -> tuple[Channel, str]:
 
 
 def _list_media(form: Fields) -> tuple[MediaRef, ...]:
-    """List the files by their place in the account; the address that Twilio gives is not kept."""
+    """List the files by their path in the account; the address that Twilio gives is not kept."""
     count = min(_read_number(form.get("NumMedia")) or 0, MAX_MEDIA)
     found = [
         (MEDIA.search(form.get(f"MediaUrl{number}", "")), form.get(f"MediaContentType{number}", ""))
         for number in range(count)
     ]
-    return tuple(MediaRef(ref=place[1], content_type=kind.lower()) for place, kind in found if place)
+    return tuple(MediaRef(ref=path[1], content_type=kind.lower()) for path, kind in found if path)
 
 
 def _read_number(text: str | None) -> int | None:

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from openslot.domains.access import operations as access
-from openslot.domains.access.door import enter, gate_of
+from openslot.domains.access.door import enter, failures_of
 from openslot.domains.access.entries import store as entry_store
 from openslot.domains.access.entries.store import CredentialLookup, look_up
 from openslot.domains.access.errors import LimitReached, TooManyFailures
@@ -63,7 +63,7 @@ async def second_key_revoked(runtime: Runtime, api_key: str) -> str:
 
 async def test_one_key_from_a_blocked_and_an_open_address(runtime: Runtime, api_key: str) -> None:
     for _ in range(5):
-        await limits.take_from_bucket(runtime.pool, gate_of(HERE), 5)
+        await limits.take_from_bucket(runtime.pool, failures_of(HERE), 5)
     fared = await asyncio.gather(*(lookup(runtime, api_key, address) for address in (HERE, THERE, HERE, THERE)))
     assert fared == [TooManyFailures.__name__, "in, 59 left", TooManyFailures.__name__, "in, 58 left"]
     assert await runtime.pool.fetchval("select cardinality(stamps) from rate_log where bucket like 'key:%'") == 2
@@ -82,7 +82,7 @@ async def test_more_than_is_left_in_one_lot(runtime: Runtime, api_key: str) -> N
 
 async def test_lots_that_share_keys_never_wait_for_each_other_in_a_circle(runtime: Runtime, user: User) -> None:
     keys = [await second_key(runtime, user) for _ in range(12)]
-    lookups = [CredentialLookup(fingerprint(key), gate_of(HERE)) for key in keys]
+    lookups = [CredentialLookup(fingerprint(key), failures_of(HERE)) for key in keys]
 
     async def enter_all(batch: list[CredentialLookup]) -> None:
         await look_up(runtime.pool, CredentialKind.API_KEY, batch, failed_limit=5, limit=1000, now=runtime.clock())

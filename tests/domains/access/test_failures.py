@@ -57,7 +57,7 @@ def counts() -> Callable[[str], tuple[float, float]]:
     return since
 
 
-async def test_what_the_gate_refuses_is_counted_and_its_address_named_once(
+async def test_what_the_limit_of_failures_refuses_is_counted_and_its_address_named_once(
     client: httpx2.AsyncClient, lines: Lines, counts: Callable[[str], tuple[float, float]], bearer: dict[str, str]
 ) -> None:
     wrong = {"Authorization": f"Bearer {new_key(CredentialKind.API_KEY)}"}

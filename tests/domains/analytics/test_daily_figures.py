@@ -52,7 +52,7 @@ async def read(runtime: Runtime, first: date = FIRST, last: date = LAST) -> Figu
     days = list_days(first, last)
     parts = UtcDays(first=first, last=last).split("day")
     sums = await platform.sum_figures(runtime.work(SYSTEM), parts, list(BY_HAND), keyed=list(BY_HAND))
-    return {(days[each.place], each.name, each.key): each.amount for each in sums}
+    return {(days[each.index], each.name, each.key): each.amount for each in sums}
 
 
 async def read_active(runtime: Runtime) -> dict[date, int]:

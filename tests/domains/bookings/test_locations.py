@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from openslot.domains.accounts.models import User
 from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.models import BookingRef
-from openslot.domains.bookings.words import format_place
+from openslot.domains.bookings.words import format_location
 from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.locations import WantedLocation
 from openslot.domains.event_types.models import EventType, Location, LocationAsks, LocationKind
@@ -46,7 +46,7 @@ def test_a_call_is_promised_only_with_a_number_or_a_question_for_one() -> None:
         Location(LocationKind.PHONE, asks=LocationAsks.PHONE): "Mara will call you",
         Location(LocationKind.PHONE, "+4930", asks=LocationAsks.PHONE): "Mara will call you at +4930",
     }
-    assert {each: str(format_place(each, "Mara")) for each in places} == places
+    assert {each: str(format_location(each, "Mara")) for each in places} == places
 
 
 async def test_hosts_see_all_of_them_and_invitees_no_link_and_no_number(

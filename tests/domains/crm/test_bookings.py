@@ -17,7 +17,7 @@ from openslot.domains.crm.ports import CrmBusy, CrmRefused, CrmUnavailable
 from openslot.domains.event_types.models import Location, LocationKind
 from openslot.platform.core.actor import OPERATOR, EffectAttempt
 from openslot.platform.core.work import Runtime
-from openslot.platform.jobs.gate import Gate
+from openslot.platform.jobs.places import FairPlaces
 from tests.domains.crm.conftest import connect
 from tests.support.clocks import MovingClock
 from tests.support.effects import run_attempt, work_off, work_until_settled, working
@@ -205,7 +205,7 @@ async def test_the_time_that_a_crm_asks_for_is_waited_and_nobody_else_asks_meanw
     await book(ELEVEN)
     crm.faults.append(CrmBusy(timedelta(hours=3)))
 
-    await work_off(runtime, clock, Gate(places=20))
+    await work_off(runtime, clock, FairPlaces(count=20))
 
     assert len(crm.keys) == 2
     first, second = await runtime.pool.fetch(OF_CRM)

@@ -28,7 +28,7 @@ from openslot.platform.core.smtp import MailFrom, SmtpUrl
 from openslot.platform.core.work import Runtime
 from openslot.platform.i18n import CodedReason
 from openslot.platform.i18n.languages import DEFAULT
-from openslot.platform.jobs.gate import Gate, Place
+from openslot.platform.jobs.places import FairPlaces, Place
 from openslot.runtime import open_runtime
 from tests.domains.mail.conftest import Book, cancel, invitation, mails, messages, part, read_message, work_off
 from tests.domains.mail.fake_mailer import FakeMailer
@@ -311,17 +311,17 @@ async def test_a_reminder_is_tried_until_the_meeting_begins(
 async def test_a_refused_recipient_slows_nobody_elses_mail(
     runtime: Runtime, clock: MovingClock, book: Book, server: ScriptedServer, answer: str, is_open: bool
 ) -> None:
-    gate = Gate(places=100)
+    fair_places = FairPlaces(count=100)
     await book()
     await work_fan_outs(runtime)
-    await work_at_once(runtime, gate)
+    await work_at_once(runtime, fair_places)
     await book(clock.now + timedelta(hours=4), actor=OPERATOR)
     await work_fan_outs(runtime)
     server.at_data.extend([answer, answer])
-    await work_at_once(runtime, gate)
+    await work_at_once(runtime, fair_places)
     to = Destination("mail server", None, is_operators=True)
-    found = gate.foresee("mail.send", to, now=clock.now)
-    places = [gate.enter("mail.send", to, now=clock.now) for _ in range(2)]
+    found = fair_places.foresee("mail.send", to, now=clock.now)
+    places = [fair_places.enter("mail.send", to, now=clock.now) for _ in range(2)]
     assert found is None
     assert [isinstance(place, Place) for place in places] == [True, is_open]
 
@@ -345,17 +345,17 @@ async def work_fan_outs(runtime: Runtime) -> None:
     await _run(runtime, "reaction = 'mail.fan_out'")
 
 
-async def work_at_once(runtime: Runtime, gate: Gate | None = None) -> None:
+async def work_at_once(runtime: Runtime, fair_places: FairPlaces | None = None) -> None:
     """Run all mails at the same moment, or, where they share the places of one worker, one after the other."""
-    await _run(runtime, "reaction = 'mail.send'", gate)
+    await _run(runtime, "reaction = 'mail.send'", fair_places)
 
 
-async def _run(runtime: Runtime, which: str, gate: Gate | None = None) -> None:
+async def _run(runtime: Runtime, which: str, fair_places: FairPlaces | None = None) -> None:
     rows = await runtime.pool.fetch(f"select id, round from effects where state = 'queued' and {which}")
     assert rows
     jobs = [EffectAttempt(row["id"], row["round"]) for row in rows]
-    if gate is None:
+    if fair_places is None:
         await asyncio.gather(*(run_attempt(runtime, job) for job in jobs))
         return
     for job in jobs:
-        await run_attempt(runtime, job, gate)
+        await run_attempt(runtime, job, fair_places)

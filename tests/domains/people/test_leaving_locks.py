@@ -136,7 +136,7 @@ async def meet(runtime: Runtime, lanes: list[str], leave: Callable[[Work], Await
     async def go() -> None:
         async with runtime.transaction(OPERATOR) as work:
             await leave(work)
-            work.is_undone = True
+            work.rolls_back = True
 
     statement = "select from lanes where lane = any($1) order by lane for update"
     async with transaction(runtime.pool) as worker:

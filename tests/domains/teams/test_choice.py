@@ -106,7 +106,7 @@ def test_what_is_earned_is_what_is_paid_and_nobody_earns_more_than_one_booking(
     members = [each for each in candidates if each.weight]
     if len(members) < places:
         return
-    earned, price = share(members, places=places)
+    earned, price = share(members, pick=places)
     assert set(earned) == {each.user_id for each in members}
     assert sum(earned.values()) == places * price
     assert all(0 < part <= price for part in earned.values())
@@ -123,7 +123,7 @@ def test_what_a_leaver_had_is_spread_to_the_last_millionth(credit: int, candidat
 
 
 def test_weight_above_the_share_of_a_place_is_capped_and_the_rest_is_spread() -> None:
-    earned, price = share([member(ANA, weight=1000), member(BEN, weight=100), member(CAM, weight=100)], places=2)
+    earned, price = share([member(ANA, weight=1000), member(BEN, weight=100), member(CAM, weight=100)], pick=2)
     assert earned == {ANA: BOOKING, BEN: BOOKING // 2, CAM: BOOKING // 2}
     assert price == BOOKING
 

@@ -194,7 +194,7 @@ async def test_a_changed_ledger_is_found_out(runtime: Runtime, founded: FoundedT
             await trying.db.execute(change, *arguments)
             messages = [each.message for each in (await replay_choices(trying, founded.team.id)).differences]
             assert any(message in each for each in messages), (change, messages)
-            trying.is_undone = True
+            trying.rolls_back = True
     assert (await replay_choices(work, founded.team.id)).differences == ()
 
 

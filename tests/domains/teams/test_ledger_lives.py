@@ -119,7 +119,7 @@ class Ledger(RuleBasedStateMachine):
             candidates = tuple(replace(each, is_free=each.user_id not in away) for each in loaded.candidates)
             choice = choose(candidates, pick=loaded.group.pick, rules=loaded.rules)
             if choice is None:
-                work.is_undone = True
+                work.rolls_back = True
                 work.staged.clear()
                 return None
             rules = loaded.rules

@@ -14,7 +14,7 @@ from openslot.domains.webhooks.store import DELIVER
 from openslot.platform.core.actor import OPERATOR, Destination
 from openslot.platform.core.effects import release_held
 from openslot.platform.core.work import Runtime
-from openslot.platform.jobs.gate import Gate, Place
+from openslot.platform.jobs.places import FairPlaces, Place
 from tests.domains.webhooks.conftest import Add, Happen, deliveries, gaps, live_through, planned_jobs, state_of, states
 from tests.support.clocks import MovingClock
 from tests.support.effects import next_try, run_attempt, work_off, work_until_settled
@@ -196,21 +196,21 @@ async def test_a_delivery_that_finds_its_endpoint_full_comes_again_and_loses_no_
     runtime: Runtime, user: User, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     endpoint, _ = await add(receiver.url)
-    gate = Gate(places=20)
+    fair_places = FairPlaces(count=20)
     await happen()
-    await run_attempt(runtime, (await planned_jobs(runtime))[0], gate)
-    place = gate.enter(DELIVER, Destination(str(endpoint.id), user.id), now=clock.now)
+    await run_attempt(runtime, (await planned_jobs(runtime))[0], fair_places)
+    place = fair_places.enter(DELIVER, Destination(str(endpoint.id), user.id), now=clock.now)
     assert isinstance(place, Place)
-    await run_attempt(runtime, (await planned_jobs(runtime))[0], gate)
+    await run_attempt(runtime, (await planned_jobs(runtime))[0], fair_places)
     due = await next_try(runtime)
     assert due is not None
     assert timedelta() < due - clock.now <= timedelta(seconds=1)
     assert (await states(runtime), receiver.got, await deliveries(runtime)) == (["queued"], [], [])
     assert await runtime.pool.fetchval("select attempts from effects where reaction = 'webhooks.send'") == 0
 
-    gate.leave(place, answered=None, now=clock.now)
+    fair_places.leave(place, answered=None, now=clock.now)
     clock.now = due
-    await run_attempt(runtime, (await planned_jobs(runtime))[0], gate)
+    await run_attempt(runtime, (await planned_jobs(runtime))[0], fair_places)
     assert [one["attempt"] for one in await deliveries(runtime)] == [1]
 
 

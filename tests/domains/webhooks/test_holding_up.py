@@ -9,8 +9,8 @@ import pytest
 from openslot.domains.accounts.models import User
 from openslot.domains.webhooks.rules import ANSWER_WITHIN
 from openslot.platform.core.work import Runtime
-from openslot.platform.jobs.gate import AT_ONCE
 from openslot.platform.jobs.periodic import run_job
+from openslot.platform.jobs.places import AT_ONCE
 from openslot.platform.jobs.worker import run_worker
 from openslot.wiring import WIRING
 from tests.domains.webhooks.conftest import Add, Happen, live_through

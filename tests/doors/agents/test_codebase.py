@@ -4,6 +4,7 @@ import os
 import socket
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from importlib.metadata import PathDistribution
 from pathlib import Path
 from time import perf_counter
@@ -220,7 +221,7 @@ def test_huge_and_binary_files_are_refused_with_the_reason(code: Codebase, folde
         file.truncate(5_000_000_000)
     (folder / "binary.md").write_bytes(b"needle\0\1")
     (folder / "latin.md").write_bytes(b"needle \xff\xfe")
-    (folder / "edge.md").write_text("a" * codebase.LARGEST_FILE)
+    (folder / "edge.md").write_text("a" * codebase.MAX_FILE_BYTES)
     code = tracking(code, "huge.md", "binary.md", "latin.md", "edge.md")
     began = perf_counter()
     for path, reason in (("huge.md", "at most"), ("binary.md", "text file"), ("latin.md", "text file")):
@@ -253,7 +254,7 @@ def test_a_search_ends_in_time_and_says_what_is_missing(code: Codebase, folder: 
     for number in range(60):
         (folder / f"many{number}.md").write_text("needle\n" * 3)
     code = tracked(folder)
-    assert not search_files(code, "in no file", "", limit=100, within=0.0).is_complete
+    assert not search_files(code, "in no file", "", limit=100, within=timedelta()).is_complete
     few = search_files(code, "needle", "", limit=100)
     assert (len(few.matches), few.is_complete) == (100, False)
     one = search_files(code, "needle", "many1.md", limit=2)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from openslot.platform.core.text import INVISIBLE, Name, defuse, is_visible, without_turns
+from openslot.platform.core.text import INVISIBLE, Name, defuse, is_visible, without_direction_marks
 
 UNSEEN = [
     "\u200b",
@@ -39,7 +39,7 @@ def test_any_script_and_any_sign_is_a_name(text: str) -> None:
 
 
 def test_marks_that_turn_the_direction_are_taken_out() -> None:
-    assert without_turns("a\u202eb\u2067c\u200fd שלום") == "abcd שלום"
+    assert without_direction_marks("a\u202eb\u2067c\u200fd שלום") == "abcd שלום"
 
 
 HOSTILE = [

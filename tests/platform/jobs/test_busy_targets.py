@@ -11,9 +11,9 @@ from openslot.platform.core.config import Settings
 from openslot.platform.core.events import Effect
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.work import AskedToWait, Done, Expanded, Outcome, Reaction, Runtime, Target, Work, to_target
-from openslot.platform.jobs.gate import AT_ONCE, LONGEST, LONGEST_WISH, Gate, Place, Rejected
+from openslot.platform.jobs.places import AT_ONCE, LONGEST, LONGEST_WISH, FairPlaces, Place, Rejected
 from openslot.runtime import open_runtime
-from tests.platform.jobs.gate_visits import KIND, NOW, PLACES, SHORT, enter, proven, somewhere, turn_away
+from tests.platform.jobs.place_visits import KIND, NOW, PLACES, SHORT, enter, proven, somewhere, turn_away
 from tests.platform.jobs.probes import wired
 from tests.platform.jobs.support import poke, settled
 from tests.support.effects import run_attempt, working
@@ -22,52 +22,54 @@ MINUTE = timedelta(minutes=1)
 SENDS = "select id, round, state, attempts, last_error, next_try_at from effects where reaction = $1 order by no"
 
 
-def ask_to_wait(gate: Gate, to: Destination, after: timedelta = MINUTE) -> None:
+def ask_to_wait(fair_places: FairPlaces, to: Destination, after: timedelta = MINUTE) -> None:
     """Go there, and be asked to come again later."""
     asked = Rejected("too many", after, is_quick=False, is_asked=True)
-    gate.leave(enter(gate, to), answered=True, now=NOW, asked=asked)
+    fair_places.leave(enter(fair_places, to), answered=True, now=NOW, asked=asked)
 
 
 def test_nothing_is_sent_to_a_target_until_it_is_ready_and_others_are_not_concerned() -> None:
-    gate, other = Gate(places=PLACES), somewhere()
-    to = proven(gate, somewhere())
-    ask_to_wait(gate, to)
+    fair_places, other = FairPlaces(count=PLACES), somewhere()
+    to = proven(fair_places, somewhere())
+    ask_to_wait(fair_places, to)
 
-    refusal = turn_away(gate, to, now=NOW + timedelta(seconds=20))
+    refusal = turn_away(fair_places, to, now=NOW + timedelta(seconds=20))
     assert refusal.reason == "too many"
     assert timedelta(seconds=40) < refusal.after < timedelta(seconds=41)
-    foreseen = gate.foresee(KIND, to, now=NOW + timedelta(seconds=50))
+    foreseen = fair_places.foresee(KIND, to, now=NOW + timedelta(seconds=50))
     assert foreseen is not None
     assert timedelta(seconds=10) < foreseen.after < timedelta(seconds=11)
-    enter(gate, other, now=NOW)
-    enter(gate, to, now=NOW + MINUTE)
+    enter(fair_places, other, now=NOW)
+    enter(fair_places, to, now=NOW + MINUTE)
 
 
 def test_a_target_that_has_asked_gets_half_as_many_at_once() -> None:
-    gate = Gate(places=PLACES)
-    to = proven(gate, somewhere())
-    ask_to_wait(gate, to)
+    fair_places = FairPlaces(count=PLACES)
+    to = proven(fair_places, somewhere())
+    ask_to_wait(fair_places, to)
 
-    came = [gate.enter(KIND, to, now=NOW + MINUTE) for _ in range(AT_ONCE)]
+    came = [fair_places.enter(KIND, to, now=NOW + MINUTE) for _ in range(AT_ONCE)]
     assert sum(isinstance(each, Place) for each in came) == AT_ONCE // 2
 
 
 def test_the_longest_wait_that_it_has_asked_for_counts() -> None:
-    gate = Gate(places=PLACES)
-    to = proven(gate, somewhere())
-    first, second = enter(gate, to), enter(gate, to)
+    fair_places = FairPlaces(count=PLACES)
+    to = proven(fair_places, somewhere())
+    first, second = enter(fair_places, to), enter(fair_places, to)
     for place, after in ((first, 60 * MINUTE), (second, MINUTE)):
-        gate.leave(place, answered=True, now=NOW, asked=Rejected("too many", after, is_quick=False, is_asked=True))
+        fair_places.leave(
+            place, answered=True, now=NOW, asked=Rejected("too many", after, is_quick=False, is_asked=True)
+        )
 
-    assert turn_away(gate, to, now=NOW + 2 * MINUTE).after > 58 * MINUTE
+    assert turn_away(fair_places, to, now=NOW + 2 * MINUTE).after > 58 * MINUTE
 
 
 def test_those_who_wait_come_one_after_the_other_when_it_is_ready() -> None:
-    gate = Gate(places=PLACES)
-    to = proven(gate, somewhere())
-    ask_to_wait(gate, to)
+    fair_places = FairPlaces(count=PLACES)
+    to = proven(fair_places, somewhere())
+    ask_to_wait(fair_places, to)
 
-    turns = [turn_away(gate, to).after for _ in range(10_000)]
+    turns = [turn_away(fair_places, to).after for _ in range(10_000)]
 
     assert min(turns) > MINUTE
     assert max(turns) <= MINUTE + LONGEST
@@ -76,23 +78,25 @@ def test_those_who_wait_come_one_after_the_other_when_it_is_ready() -> None:
 
 
 def test_a_success_that_was_under_way_ends_no_wait_and_calls_nobody() -> None:
-    gate = Gate(places=PLACES)
-    to = proven(gate, somewhere())
-    under_way = [enter(gate, to) for _ in range(3)]
-    ask_to_wait(gate, to)
-    gate.wait(Rejected("no room", SHORT, is_quick=True, waits_at=gate._targets[KIND, to.target]), attempt(), now=NOW)
+    fair_places = FairPlaces(count=PLACES)
+    to = proven(fair_places, somewhere())
+    under_way = [enter(fair_places, to) for _ in range(3)]
+    ask_to_wait(fair_places, to)
+    fair_places.wait(
+        Rejected("no room", SHORT, is_quick=True, waits_at=fair_places._targets[KIND, to.target]), attempt(), now=NOW
+    )
     for place in under_way:
-        gate.leave(place, answered=True, now=NOW + SHORT)
+        fair_places.leave(place, answered=True, now=NOW + SHORT)
 
-    assert gate.take_called() == []
-    turn_away(gate, to, now=NOW + SHORT)
+    assert fair_places.take_called() == []
+    turn_away(fair_places, to, now=NOW + SHORT)
 
 
 def test_a_clock_that_is_set_back_ends_the_wait() -> None:
-    gate, to = Gate(places=PLACES), somewhere()
-    ask_to_wait(gate, to)
+    fair_places, to = FairPlaces(count=PLACES), somewhere()
+    ask_to_wait(fair_places, to)
 
-    assert isinstance(gate.enter(KIND, to, now=NOW - timedelta(days=1)), Place)
+    assert isinstance(fair_places.enter(KIND, to, now=NOW - timedelta(days=1)), Place)
 
 
 def attempt() -> EffectAttempt:
@@ -114,22 +118,22 @@ async def to_one(_: Work, effect: Effect) -> Outcome:
     return Expanded((Target(reaction=KIND, target="one"),))
 
 
-async def run_all(runtime: Runtime, reaction: str, gate: Gate) -> None:
+async def run_all(runtime: Runtime, reaction: str, fair_places: FairPlaces) -> None:
     for row in await runtime.pool.fetch(SENDS, reaction):
-        await run_attempt(runtime, EffectAttempt(row["id"], row["round"]), gate)
+        await run_attempt(runtime, EffectAttempt(row["id"], row["round"]), fair_places)
 
 
 @pytest.mark.parametrize(("after", "waited"), [(MINUTE, MINUTE), (timedelta(days=365), LONGEST_WISH)])
 async def test_neither_who_was_asked_to_wait_nor_who_was_not_sent_loses_a_try(
     settings: Settings, after: timedelta, waited: timedelta
 ) -> None:
-    gate = Gate(places=20)
+    fair_places = FairPlaces(count=20)
     reaction = sending(AskedToWait("too many", after=after))
     async with open_runtime(settings, wiring=wired(to_one, more=(reaction,))) as runtime:
         for note in ("first", "second"):
             await poke(runtime, note)
-        await run_all(runtime, "probe.write", gate)
-        await run_all(runtime, KIND, gate)
+        await run_all(runtime, "probe.write", fair_places)
+        await run_all(runtime, KIND, fair_places)
 
         rows = await runtime.pool.fetch(SENDS, KIND)
         assert [(row["state"], row["attempts"], row["last_error"]) for row in rows] == [("queued", 0, "too many")] * 2
@@ -138,16 +142,16 @@ async def test_neither_who_was_asked_to_wait_nor_who_was_not_sent_loses_a_try(
 
 
 async def test_tries_are_counted_if_a_target_asks_for_longer_than_all_of_them_take(settings: Settings) -> None:
-    gate = Gate(places=20)
+    fair_places = FairPlaces(count=20)
     reaction = sending(AskedToWait("too many", after=MINUTE))
     async with open_runtime(settings, wiring=wired(to_one, more=(reaction,))) as runtime:
         await poke(runtime, "old")
-        await run_all(runtime, "probe.write", gate)
+        await run_all(runtime, "probe.write", fair_places)
         await runtime.pool.execute("update effects set created_at = now() - interval '61 seconds'")
 
         states = []
         for _ in range(2):
-            await run_all(runtime, KIND, gate)
+            await run_all(runtime, KIND, fair_places)
             states += [(row["state"], row["attempts"]) for row in await runtime.pool.fetch(SENDS, KIND)]
 
     assert states == [("queued", 1), ("dead", 2)]

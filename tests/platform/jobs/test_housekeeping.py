@@ -14,8 +14,8 @@ from openslot.platform.core.events import NewEffect, insert_effects
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.work import Periodic, Runtime, Work
 from openslot.platform.jobs.batches import Batch, repeat, walk
-from openslot.platform.jobs.gate import ALL_SLOW_PLACES, AT_THIS_TARGET, OF_THIS_OWNER
 from openslot.platform.jobs.periodic import run_job, run_periodic
+from openslot.platform.jobs.places import ALL_SLOW_PLACES, AT_THIS_TARGET, OF_THIS_OWNER
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.platform.jobs.probes import LEAVE_MARK, MARKS, Notebook, Poked, wired

@@ -1,4 +1,4 @@
-"""The worker and its gate: what finds no place comes again, what fails makes room, and every outcome teaches."""
+"""The worker and its places: what finds no place comes again, what fails makes room, and every outcome teaches."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -26,8 +26,8 @@ from openslot.platform.core.work import (
     to_target,
 )
 from openslot.platform.i18n import CodedReason
-from openslot.platform.jobs import gate as gates
-from openslot.platform.jobs.gate import Gate, Place
+from openslot.platform.jobs import places as rules
+from openslot.platform.jobs.places import FairPlaces, Place
 from openslot.runtime import open_runtime
 from tests.platform.jobs.probes import Poked, wired
 from tests.platform.jobs.support import settled
@@ -62,9 +62,9 @@ async def done() -> Outcome:
     return Done()
 
 
-async def run_all(runtime: Runtime, reaction: str, gate: Gate) -> None:
+async def run_all(runtime: Runtime, reaction: str, fair_places: FairPlaces) -> None:
     rows = await runtime.pool.fetch(PLANNED, reaction)
-    await asyncio.gather(*(run_attempt(runtime, EffectAttempt(row["id"], row["round"]), gate) for row in rows))
+    await asyncio.gather(*(run_attempt(runtime, EffectAttempt(row["id"], row["round"]), fair_places) for row in rows))
 
 
 async def yielding(runtime: Runtime, reaction: str) -> list[bool]:
@@ -83,69 +83,69 @@ async def record(runtime: Runtime) -> None:
         await work.record(Poked(thing=new_id()))
 
 
-async def poke(runtime: Runtime, gate: Gate) -> None:
+async def poke(runtime: Runtime, fair_places: FairPlaces) -> None:
     """Let something happen, and plan what is sent to both targets."""
     await record(runtime)
-    await run_all(runtime, "probe.write", gate)
+    await run_all(runtime, "probe.write", fair_places)
 
 
-def allowance(runtime: Runtime, gate: Gate, target: str) -> int:
+def allowance(runtime: Runtime, fair_places: FairPlaces, target: str) -> int:
     """Count how many may be on their way to a target."""
     places = []
     to = Destination(target, None)
-    while isinstance(place := gate.enter(SEND, to, now=runtime.clock()), Place):
+    while isinstance(place := fair_places.enter(SEND, to, now=runtime.clock()), Place):
         places.append(place)
     for place in places:
-        gate.leave(place, answered=None, now=runtime.clock())
+        fair_places.leave(place, answered=None, now=runtime.clock())
     return len(places)
 
 
-def is_suspect(runtime: Runtime, gate: Gate, target: str) -> bool:
-    """Tell whether the gate remembers a failure of a target that has no owner."""
-    return gate._owners[SEND, target].is_suspect(now=runtime.clock())
+def is_suspect(runtime: Runtime, fair_places: FairPlaces, target: str) -> bool:
+    """Tell whether a failure of a target that has no owner is remembered."""
+    return fair_places._owners[SEND, target].is_suspect(now=runtime.clock())
 
 
 @pytest.mark.parametrize(
     ("raised", "earned"), [(None, 2), (TryLater("busy"), 1), (GiveUp("gone"), 1), (RuntimeError("oh"), 1)]
 )
-async def test_the_gate_learns_from_how_a_try_went(settings: Settings, raised: Exception | None, earned: int) -> None:
+async def test_places_are_given_by_how_a_try_went(settings: Settings, raised: Exception | None, earned: int) -> None:
     async def answer() -> Outcome:
         if raised is not None:
             raise raised
         return Done()
 
-    gate = Gate(places=20)
+    fair_places = FairPlaces(count=20)
     async with open_runtime(settings, wiring=wired(fan_out, more=(sending(answer),))) as runtime:
         for _ in range(2):
-            await poke(runtime, gate)
-            await run_all(runtime, SEND, gate)
+            await poke(runtime, fair_places)
+            await run_all(runtime, SEND, fair_places)
 
-        assert allowance(runtime, gate, "a") == earned
-        assert is_suspect(runtime, gate, "a") is (raised is not None)
-        assert gate.slow_inside == 0
+        assert allowance(runtime, fair_places, "a") == earned
+        assert is_suspect(runtime, fair_places, "a") is (raised is not None)
+        assert fair_places.slow_inside == 0
 
 
 async def test_what_is_skipped_tells_nothing_of_its_target(settings: Settings) -> None:
     async def skip() -> Outcome:
         return Skipped(CodedReason("test.unwanted", "nobody wants it"))
 
-    gate = Gate(places=20)
+    fair_places = FairPlaces(count=20)
     async with open_runtime(settings, wiring=wired(fan_out, more=(sending(skip),))) as runtime:
         for _ in range(3):
-            await poke(runtime, gate)
-            await run_all(runtime, SEND, gate)
+            await poke(runtime, fair_places)
+            await run_all(runtime, SEND, fair_places)
 
-        assert allowance(runtime, gate, "a") == 1
-        assert not is_suspect(runtime, gate, "a")
+        assert allowance(runtime, fair_places, "a") == 1
+        assert not is_suspect(runtime, fair_places, "a")
 
 
 async def test_what_finds_no_place_comes_again_behind_others_and_says_why(settings: Settings) -> None:
-    gate = Gate(places=20)
+    fair_places = FairPlaces(count=20)
     async with open_runtime(settings, wiring=wired(fan_out, more=(sending(done),))) as runtime:
-        await poke(runtime, gate)
-        place = gate.enter(SEND, Destination("a", None), now=runtime.clock())
+        await poke(runtime, fair_places)
+        place = fair_places.enter(SEND, Destination("a", None), now=runtime.clock())
         assert isinstance(place, Place)
-        await run_all(runtime, SEND, gate)
+        await run_all(runtime, SEND, fair_places)
 
         rows = await runtime.pool.fetch(
             "select target, state, attempts, round, last_error from effects where reaction = $1 order by no", SEND
@@ -158,28 +158,28 @@ async def test_what_finds_no_place_comes_again_behind_others_and_says_why(settin
 
 
 async def test_what_found_no_place_comes_as_soon_as_there_is_room(settings: Settings) -> None:
-    gate = Gate(places=20)
+    fair_places = FairPlaces(count=20)
     async with open_runtime(settings, wiring=wired(fan_out, more=(sending(done),))) as runtime:
-        await poke(runtime, gate)
-        await run_all(runtime, SEND, gate)
-        place = gate.enter(SEND, Destination("a", None), now=runtime.clock())
+        await poke(runtime, fair_places)
+        await run_all(runtime, SEND, fair_places)
+        place = fair_places.enter(SEND, Destination("a", None), now=runtime.clock())
         assert isinstance(place, Place)
-        await poke(runtime, gate)
-        await run_all(runtime, SEND, gate)
+        await poke(runtime, fair_places)
+        await run_all(runtime, SEND, fair_places)
         await runtime.pool.execute(LATER)
         assert await put_back(runtime) == [True]
-        gate.leave(place, answered=True, now=runtime.clock())
-        await poke(runtime, gate)
+        fair_places.leave(place, answered=True, now=runtime.clock())
+        await poke(runtime, fair_places)
 
         assert await put_back(runtime) == [False]
-        await run_all(runtime, SEND, gate)
+        await run_all(runtime, SEND, fair_places)
         assert await settled(runtime) == ["done"] * 9
 
 
 async def test_an_attempt_that_hurries_is_due_now_unless_it_was_started_or_planned_anew(settings: Settings) -> None:
     async with open_runtime(settings, wiring=wired(fan_out)) as runtime:
         for _ in range(3):
-            await poke(runtime, Gate(places=20))
+            await poke(runtime, FairPlaces(count=20))
         rows = await runtime.pool.fetch(
             "update effects set next_try_at = now() + interval '1 hour', yields = true, round = 2 returning id, state"
         )
@@ -213,13 +213,13 @@ async def test_what_yields_starts_after_all_others_that_are_due(settings: Settin
 
 
 async def test_what_finds_no_place_at_a_target_that_answers_does_not_go_behind_others(settings: Settings) -> None:
-    gate = Gate(places=20)
+    fair_places = FairPlaces(count=20)
     async with open_runtime(settings, wiring=wired(fan_out, more=(sending(done),))) as runtime:
-        await poke(runtime, gate)
-        await run_all(runtime, SEND, gate)
-        assert isinstance(gate.enter(SEND, Destination("a", None), now=runtime.clock()), Place)
-        await poke(runtime, gate)
-        await run_all(runtime, SEND, gate)
+        await poke(runtime, fair_places)
+        await run_all(runtime, SEND, fair_places)
+        assert isinstance(fair_places.enter(SEND, Destination("a", None), now=runtime.clock()), Place)
+        await poke(runtime, fair_places)
+        await run_all(runtime, SEND, fair_places)
 
         assert await runtime.pool.fetchval("select yields from effects where round = 1") is False
 
@@ -228,19 +228,19 @@ async def test_what_has_failed_goes_behind_others(settings: Settings) -> None:
     async def fail() -> Outcome:
         raise TryLater("busy")
 
-    gate = Gate(places=20)
+    fair_places = FairPlaces(count=20)
     async with open_runtime(settings, wiring=wired(fan_out, more=(sending(fail),))) as runtime:
-        await poke(runtime, gate)
+        await poke(runtime, fair_places)
         assert await yielding(runtime, SEND) == [False] * 2
-        await run_all(runtime, SEND, gate)
+        await run_all(runtime, SEND, fair_places)
         assert await yielding(runtime, SEND) == [True] * 2
 
 
 async def test_what_would_be_turned_away_is_planned_for_its_turn_at_once(settings: Settings) -> None:
-    gate = Gate(places=20)
+    fair_places = FairPlaces(count=20)
     async with open_runtime(settings, wiring=wired(fan_out, more=(sending(done),))) as runtime:
-        assert isinstance(gate.enter(SEND, Destination("a", None), now=runtime.clock()), Place)
-        await poke(runtime, gate)
+        assert isinstance(fair_places.enter(SEND, Destination("a", None), now=runtime.clock()), Place)
+        await poke(runtime, fair_places)
 
         assert await yielding(runtime, SEND) == [True, False]
         rows = await runtime.pool.fetch(
@@ -259,8 +259,8 @@ async def test_what_was_planned_while_a_target_was_silent_is_sent_once_it_answer
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first turn is that of the one that finds the target awake; in their turns the others would take minutes."""
-    monkeypatch.setattr(gates, "QUICK", timedelta(milliseconds=200))
-    monkeypatch.setattr(gates, "HANGING_GUESS", timedelta(seconds=2))
+    monkeypatch.setattr(rules, "QUICK", timedelta(milliseconds=200))
+    monkeypatch.setattr(rules, "HANGING_GUESS", timedelta(seconds=2))
     is_awake = asyncio.Event()
 
     async def send() -> Outcome:
@@ -286,8 +286,8 @@ async def test_what_was_planned_while_a_target_was_silent_is_sent_once_it_answer
 async def test_a_destination_that_can_not_be_told_is_a_failed_try(settings: Settings) -> None:
     homeless = Reaction(name="probe.homeless", on=(Poked,), run=fan_out, destination=to_target)
     async with open_runtime(settings, wiring=wired(fan_out, more=(sending(done), homeless))) as runtime:
-        await poke(runtime, gate := Gate(places=20))
-        await run_all(runtime, "probe.homeless", gate)
+        await poke(runtime, fair_places := FairPlaces(count=20))
+        await run_all(runtime, "probe.homeless", fair_places)
 
         row = await runtime.pool.fetchrow("select * from effects where reaction = 'probe.homeless'")
         assert row is not None

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.platform.jobs.gate import hand_over_delay, next_delay
+from openslot.platform.jobs.places import hand_over_delay, next_delay
 
 DELAYS = (timedelta(seconds=5), timedelta(minutes=5))
 

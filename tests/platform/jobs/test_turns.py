@@ -15,7 +15,7 @@ from openslot.platform.core.events import Effect
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.queue_order import WALKED, Ring
 from openslot.platform.core.work import Runtime
-from openslot.platform.jobs.gate import MAX_WAITING, FairLine
+from openslot.platform.jobs.places import MAX_WAITING, FairLine
 from openslot.runtime import open_runtime
 from tests.platform.jobs.probes import Notebook, wired
 

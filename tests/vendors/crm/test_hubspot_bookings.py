@@ -12,7 +12,7 @@ from openslot.domains.bookings.links import booking_url, list_manage_urls
 from openslot.domains.bookings.models import BookingRef
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.work import Runtime
-from openslot.platform.jobs.gate import Gate
+from openslot.platform.jobs.places import FairPlaces
 from openslot.vendors.hubspot.vendor import INDEXED_WITHIN
 from tests.support.clocks import MovingClock
 from tests.support.command_line import Cli, cli, command_line
@@ -121,14 +121,14 @@ async def test_after_the_daily_limit_nothing_is_asked_for_an_hour(
 ) -> None:
     await connect(runtime, user)
     hubspot.most_in_a_day = 0
-    gate = Gate(places=20)
+    fair_places = FairPlaces(count=20)
     await book()
-    await work_off(runtime, clock, gate)
+    await work_off(runtime, clock, fair_places)
     asked = len(hubspot.asked)
 
     await book(TEN + timedelta(days=1))
     clock.pass_time(minutes=59)
-    await work_off(runtime, clock, gate)
+    await work_off(runtime, clock, fair_places)
     assert len(hubspot.asked) == asked
 
     hubspot.most_in_a_day = 1000

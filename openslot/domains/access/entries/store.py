@@ -1,4 +1,4 @@
-"""The one statement behind every door with credentials: owners, address gates and limits of all concurrent requests."""
+"""The one statement behind every door with credentials: owners, failures and limits of all concurrent requests."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -31,19 +31,19 @@ OWNERS = {
 
 
 def _write_statement(kind: CredentialKind) -> str:
-    """Write the statement: the gate is only read, and a credential is charged only if its address gate is open.
+    """Write the statement: failures are only read, and a credential is charged only if its address has not too many.
 
     `offset 0` makes the planner look up each one by its index, whatever its estimates; logs are locked in one order.
     """
     columns, owner = OWNERS[kind]
     return f"""
 with matches as materialized (
-    select a.place, a.wanted, found.*,
-           coalesce(cardinality(gate.live), 0) as failed, gate.live[1] + {WINDOW} as gate_free_at
-    from unnest($1::bytea[], $2::text[], $3::int[]) with ordinality as a (hash, gate, wanted, place)
+    select a.ordinal, a.wanted, found.*,
+           coalesce(cardinality(f.live), 0) as failed, f.live[1] + {WINDOW} as open_at
+    from unnest($1::bytea[], $2::text[], $3::int[]) with ordinality as a (hash, failures, wanted, ordinal)
     left join lateral (
-        select {live("r.stamps", NOW)} as live from rate_log r where r.bucket = a.gate offset 0
-    ) gate on true
+        select {live("r.stamps", NOW)} as live from rate_log r where r.bucket = a.failures offset 0
+    ) f on true
     left join lateral (
         select '{BUCKETS[kind]}' || k.id as bucket, k.id as credential_id, {columns}
         from {TABLES[kind][0]} k {owner}
@@ -51,8 +51,8 @@ with matches as materialized (
     ) found on true
 ), logged as (
     insert into rate_log as x (bucket, stamps, taken)
-    select bucket, array_fill({NOW}, array[p.places]), p.places
-    from (select bucket, least(sum(wanted), $5::int)::int as places from matches
+    select bucket, array_fill({NOW}, array[p.granted]), p.granted
+    from (select bucket, least(sum(wanted), $5::int)::int as granted from matches
           where bucket is not null and failed < $4 group by bucket order by bucket) p
     on conflict (bucket) do update set {decide("$5")}
     returning bucket, {verdict_columns("$5")}
@@ -68,15 +68,15 @@ class CredentialLookup(NamedTuple):
     """A credential to check: its hash, and the log of failed authentications of the client's address."""
 
     hash: bytes
-    gate: str
+    failures: str
 
 
 async def look_up(
     db: Db, kind: CredentialKind, lookups: Sequence[CredentialLookup], *, failed_limit: int, limit: int, now: datetime
 ) -> dict[CredentialLookup, Row]:
-    """Check credentials, gates and limits at once; each lookup from an open gate is charged."""
+    """Check credentials, failures and limits at once; a lookup is charged unless its address has failed too often."""
     wanted = Counter(lookups)
-    hashes, gates = zip(*wanted, strict=True)
-    rows = await db.fetch(STATEMENTS[kind], hashes, gates, list(wanted.values()), failed_limit, limit, now)
-    by_place = {row["place"]: row for row in rows}
-    return {lookup: by_place[place] for place, lookup in enumerate(wanted, 1)}
+    hashes, failures = zip(*wanted, strict=True)
+    rows = await db.fetch(STATEMENTS[kind], hashes, failures, list(wanted.values()), failed_limit, limit, now)
+    by_ordinal = {row["ordinal"]: row for row in rows}
+    return {lookup: by_ordinal[ordinal] for ordinal, lookup in enumerate(wanted, 1)}

@@ -24,11 +24,11 @@ async def take_from_buckets(db: Db, buckets: Sequence[str], limit: int) -> list[
     """Take a place for each of these, in their order; a bucket that is named twice is asked for two."""
     wanted = {bucket: min(places, limit) for bucket, places in Counter(buckets).items()}
     rows = await store.take_some(db, wanted, limit)
-    turns: Counter[str] = Counter()
+    asked: Counter[str] = Counter()
     verdicts = []
     for bucket in buckets:
-        turns[bucket] += 1
-        verdicts.append(read_verdict(rows[bucket], limit, turn=turns[bucket]))
+        asked[bucket] += 1
+        verdicts.append(read_verdict(rows[bucket], limit, nth=asked[bucket]))
     return verdicts
 
 

@@ -86,7 +86,7 @@ async def invite_within_limits(work: Work, organization: Organization, user: Use
         by_organization = limit is InvitationLimit.ORGANIZATION
         since = work.now - window
         earlier = await store.find_sent(
-            work.db, organization.id, user.email, place=max_, since=since, by_organization=by_organization
+            work.db, organization.id, user.email, nth=max_, since=since, by_organization=by_organization
         )
         if earlier is not None:
             raise errors.InvitationLimitExceeded(limit, max_=max_, wait=earlier - since)

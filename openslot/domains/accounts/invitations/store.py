@@ -86,21 +86,21 @@ async def insert_sent(db: Db, organization_id: UUID, email: str, *, now: datetim
 
 
 async def find_sent(
-    db: Db, organization_id: UUID, email: str, *, place: int, since: datetime, by_organization: bool
+    db: Db, organization_id: UUID, email: str, *, nth: int, since: datetime, by_organization: bool
 ) -> datetime | None:
-    """Return when the invitation at a place, counted from the newest, was sent; None if there are fewer since then.
+    """Return when the n-th newest invitation was sent; None if there are fewer since then.
 
-    Those to an organization's own domain count only as to their recipient, and there only its own count, so that
-    strangers can't use up what it may send to its own people.
+    An organization's invitations to its own domain count only by recipient, and invitations of others to that domain
+    do not count for it: so strangers can't use up what it may send to its own people.
     """
     counted = COUNTED_BY_ORGANIZATION if by_organization else COUNTED_BY_RECIPIENT
     statement = f"select at from sent_invitations where {counted} and at > $4 order by at desc offset $3 limit 1"
-    sent_at: datetime | None = await db.fetchval(statement, organization_id, email, place - 1, since)
+    sent_at: datetime | None = await db.fetchval(statement, organization_id, email, nth - 1, since)
     return sent_at
 
 
 async def set_refused(db: Db, organization_id: UUID, user_id: UUID, limit: InvitationLimit | None) -> None:
-    """Write which limit has kept a member's invitation from being sent; None: it was sent."""
+    """Write which limit has kept a member's invitation from being sent; None if it was sent."""
     statement = """update member_profiles p set invitation_refused = $3 from memberships m
         where m.organization_id = $1 and m.user_id = $2 and p.member_id = m.id
           and p.invitation_refused is distinct from $3"""

@@ -164,12 +164,12 @@ class FormerMember(Struct, frozen=True, kw_only=True):
 
 class Belongings(Struct, frozen=True, kw_only=True):
     members: int
-    """Those who have joined, suspended ones included."""
+    """How many have joined, including suspended ones."""
     suspended: int
     invited: int
     tokens: int
     domains: list[str]
-    """Only verified ones."""
+    """The verified domains."""
 
 
 BELONGINGS = """

@@ -218,21 +218,21 @@ def _write_conditions(wanted: AgendaFilter, *, first: int) -> tuple[list[str], l
     conditions: list[str] = []
     arguments: list[object] = []
 
-    def place(value: object) -> str:
+    def parameter(value: object) -> str:
         arguments.append(value)
         return f"${first + len(arguments) - 1}"
 
     if wanted.slug:
-        slug = place(wanted.slug)
+        slug = parameter(wanted.slug)
         conditions.append(
             f"b.event_type_id = (select x.id from event_types x where x.owner_id = $1 and x.slug = {slug})"
         )
     if wanted.span.starts_at is not None:
-        conditions.append(f"b.starts_at >= {place(wanted.span.starts_at)}")
+        conditions.append(f"b.starts_at >= {parameter(wanted.span.starts_at)}")
     if wanted.span.ends_before is not None:
-        conditions.append(f"b.starts_at < {place(wanted.span.ends_before)}")
+        conditions.append(f"b.starts_at < {parameter(wanted.span.ends_before)}")
     if wanted.search:
-        conditions.append(_write_search(place(wanted.search), place(fold(wanted.search))))
+        conditions.append(_write_search(parameter(wanted.search), parameter(fold(wanted.search))))
     return conditions, arguments
 
 
@@ -294,10 +294,10 @@ select t.total, p.* from (select ({count}) as total offset 0) t left join latera
 
 
 SHOWN = "status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION')"
-SINCE, BEFORE = "b.starts_at >= ${place}", "b.starts_at < ${place}"
-OF_STATUS = "b.status = ${place}"
+SINCE, BEFORE = "b.starts_at >= ${number}", "b.starts_at < ${number}"
+OF_STATUS = "b.status = ${number}"
 # The planner takes a status for so rare that it would rather sort all bookings that have it; `case` tells it nothing.
-OF_STATUS_OF_ALL = "case when b.status = ${place} then true else false end"
+OF_STATUS_OF_ALL = "case when b.status = ${number} then true else false end"
 
 
 _answers = msgspec.json.Decoder(Answers)
@@ -350,7 +350,7 @@ def _write_list(given: tuple[bool, ...], *, of_host: bool) -> str:
         filters = [OF_STATUS_OF_ALL if each is OF_STATUS else each for each in filters]
     first = 2 if of_host else 1
     of = ["host_id = $1"] * of_host
-    chosen = [each.format(place=place) for place, each in enumerate(filters, first)]
+    chosen = [each.format(number=number) for number, each in enumerate(filters, first)]
     matching = "bookings b where " + " and ".join([*(f"b.{each}" for each in of), f"b.{SHOWN}", *chosen])
     count = f"select count(*) from {matching}"
     if not any(given[1:]):

@@ -133,9 +133,9 @@ async def move_hosts(
 
 
 async def leave(work: Work, booking: Booking, hosts: Sequence[ClaimedHost], *, counts: bool = False) -> bool:
-    """Free the hosts of a booking, who are locked, or its seat; return whether nobody else has a seat with them.
+    """Free the locked hosts of a booking, or its seat; return whether it was the last booking or hold of its session.
 
-    If a session is left to those who hold a seat, it counts only if they book it, or if it `counts` in any case.
+    If only holds are left in the session, it counts for its hosts only if one is booked, or if `counts` is set.
     """
     if booking.seat_id is None:
         free_times(work, [each.claim_id for each in hosts])

@@ -15,7 +15,7 @@ from openslot.platform.core.db import Db, Row, count_of
 from openslot.platform.core.events import Change
 
 HostsOfBookings = Mapping[UUID, tuple[ClaimedHost, ...]]
-"""Who hosts each of some bookings, the organizer first."""
+"""The hosts by booking id, the organizer first."""
 
 INSERT = """
 insert into booking_hosts (booking_id, user_id, group_id, claim_id, role)
@@ -25,7 +25,7 @@ from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[]) as w (user_id, group
 LIST = """
 select h.booking_id, h.user_id, u.no as host_no, u.name, h.claim_id, h.group_id, h.role
 from booking_hosts h join users u on u.id = h.user_id where h.booking_id = any($1) order by h.role = 'host', u.no"""
-LIST_PLACES = f"""
+LIST_REPLACEABLE = f"""
 select p.*, {is_managed("$2")} as is_manager, {is_colleague("$2")} as is_colleague
 from ({LIST}) p join bookings b on b.id = p.booking_id join event_types e on e.id = b.event_type_id
 order by p.role = 'host', p.host_no"""
@@ -117,9 +117,9 @@ async def list_hosts(db: Db, booking_ids: Sequence[UUID]) -> HostsOfBookings:
     return hosts
 
 
-async def list_host_places(db: Db, booking_id: UUID, user_id: UUID) -> tuple[list[ClaimedHost], bool, bool]:
+async def list_replaceable_hosts(db: Db, booking_id: UUID, user_id: UUID) -> tuple[list[ClaimedHost], bool, bool]:
     """List who hosts a booking, the organizer first, and tell whether somebody manages the team, or is a colleague."""
-    rows = await db.fetch(LIST_PLACES, [booking_id], user_id)
+    rows = await db.fetch(LIST_REPLACEABLE, [booking_id], user_id)
     is_manager, is_colleague = (any(row[name] for row in rows) for name in ("is_manager", "is_colleague"))
     return [_to_host(row) for row in rows], is_manager, is_colleague
 

@@ -114,8 +114,8 @@ def _read_lines(text: str, delimiter: str) -> Iterator[ImportLine]:
 
     def take() -> Iterator[str]:
         nonlocal delimiters
-        for place, row in enumerate(_split_rows(text)):
-            if place >= MAX_ROWS:
+        for index, row in enumerate(_split_rows(text)):
+            if index >= MAX_ROWS:
                 raise _refuse(TOO_MANY_LINES)
             taken.append(row)
             # Counted before the reader makes a cell of each.
@@ -251,8 +251,8 @@ OTHER_NAMES: dict[str, str] = {
 def guess_columns(header: tuple[str, ...], first: tuple[str, ...]) -> tuple[str, ...]:
     """Guess what each column holds, at most one column for each field; without names, only the address is found."""
     known, taken, columns = _known_names(), set[str](), []
-    for place, name in enumerate(header):
-        field = known.get(_plain(name), "") if name else _guess_by_value(first[place] if place < len(first) else "")
+    for index, name in enumerate(header):
+        field = known.get(_plain(name), "") if name else _guess_by_value(first[index] if index < len(first) else "")
         columns.append("" if field in taken else field)
         taken |= {field} - {""}
     return tuple(_settle_names(columns))

@@ -36,7 +36,7 @@ KEYS = """
 select lower(w.email) as key, (
     select min(l.number) from contact_import_lines l
     where l.import_id = $1 and l.email_key = lower(w.email)) as first_line
-from unnest($2::text[]) with ordinality w (email, place) order by w.place"""
+from unnest($2::text[]) with ordinality w (email, no) order by w.no"""
 
 SAVE_LINES = """
 update contact_import_lines l set fault = w.fault, first_line = w.first_line, email_key = w.email_key

@@ -39,9 +39,9 @@ class CausedMessages(Struct, frozen=True, kw_only=True):
 
     of_host: int
     of_number: int
-    """From a connected number, of all hosts."""
+    """The messages from a connected number, for all hosts."""
     to_recipient: int
-    """From all hosts."""
+    """The messages to a recipient, from all hosts."""
 
 
 async def queue_message(

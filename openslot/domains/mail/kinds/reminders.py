@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
 from openslot.domains.bookings.errors import BookingNotFound
-from openslot.domains.bookings.given import find_given
 from openslot.domains.bookings.models import Booking, BookingDetails, BookingRef, Status
 from openslot.domains.bookings.operations import get_booking
+from openslot.domains.bookings.takeovers import find_taken_over
 from openslot.domains.bookings.words import format_short
 from openslot.domains.event_types.errors import EventTypeNotFound
 from openslot.domains.event_types.models import EventType
@@ -76,7 +76,7 @@ class Reminder(Struct, frozen=True, kw_only=True):
     recipient: str
     cause: Actor
     host_id: UUID | None = None
-    """Which of the hosts of a team is written to."""
+    """The recipient among the hosts of a team."""
 
 
 async def plan_reminders(
@@ -106,7 +106,7 @@ async def plan_again(work: Work, effect: Effect) -> Outcome:
 
     One that is due already stays as it is if the new owner has it too.
     """
-    details = await find_given(work, effect)
+    details = await find_taken_over(work, effect)
     hosts = await find_hosts(work, details) if details else ()
     if details is None or not hosts:
         return Skipped(reasons.CANCELLED)
@@ -273,7 +273,7 @@ class TestReminder(Struct, frozen=True, kw_only=True):
     entry: ReminderEntry
     language: str
     recipient: str
-    """As lists of effects show it."""
+    """The recipient as lists of effects show it."""
 
 
 async def plan_test_reminder(

@@ -127,8 +127,8 @@ def _write_when(meeting: MailedMeeting, recipient: Recipient, locale: Locale) ->
 
 def _write_where(meeting: MailedMeeting, recipient: Recipient) -> Iterator[Fact]:
     """Tell where all of them take place, or that each has a link of its own."""
-    places = {format_where(each.location, recipient, one_line(meeting.host.name)) for each in meeting.dates}
-    if len(places) > 1:
+    locations = {format_where(each.location, recipient, one_line(meeting.host.name)) for each in meeting.dates}
+    if len(locations) > 1:
         yield Fact(label=Text("Where"), lines=(Text("Video calls. Each date has a link of its own, on its page."),))
-    elif place := places.pop():
-        yield Fact(label=Text("Where"), lines=(place,), is_verbatim=not isinstance(place, Text))
+    elif location := locations.pop():
+        yield Fact(label=Text("Where"), lines=(location,), is_verbatim=not isinstance(location, Text))

@@ -19,7 +19,7 @@ HOST = choose_host(NEWEST_THREAD, chosen="$3")
 
 
 async def find_called_host(db: Db, connection: MessagingConnection, *, phone: str) -> UUID | None:
-    """Find whose call with this number it is; None: nobody is left in the organization."""
+    """Find whose call with this number it is; None if nobody is left in the organization."""
     if connection.user_id is not None:
         return connection.user_id
     found: UUID | None = await db.fetchval(HOST, connection.organization_id, phone, connection.default_host_id)

@@ -14,7 +14,7 @@ class MessagingConnectionEvent(Event, frozen=True, kw_only=True):
 
     connection_id: UUID
     user_id: UUID | None
-    """Whose it is, or whom it is told; None where it belongs to an organization."""
+    """The owner, or the user who is notified; None if it belongs to an organization."""
     organization_id: UUID | None
     provider: ProviderName
     channel: ConnectionChannel

@@ -37,13 +37,13 @@ class MessagingConnection(Struct, frozen=True, kw_only=True):
     """The provider's name of the account, or the address of a gateway."""
     account_name: str | None = None
     token: bytes | None
-    """Sealed; None: disconnected."""
+    """Sealed; None if disconnected."""
     second_token: bytes | None = None
     default_host_id: UUID | None = None
-    """Who gets messages from numbers that nobody has a thread with; None: the owner."""
+    """The host who gets messages from numbers that nobody has a thread with; None if it is the owner."""
     can_cancel: bool = False
     countries: tuple[str, ...] = ()
-    """The codes of the countries that it sends messages to, `*` for every one; none: that of the number."""
+    """The countries that it sends messages to, by code, `*` for every one; empty if only to that of the number."""
     template: str | None = None
     """The provider's id of a template for reminders, which WhatsApp takes at any time."""
     last_checked_at: datetime | None = None
@@ -65,7 +65,7 @@ class UsableNumber(Struct, frozen=True, kw_only=True):
 
     connection: MessagingConnection
     organization: str | None
-    """The name of the organization that has connected it; None: it is the host's own."""
+    """The name of the organization that has connected it; None if it is the host's own."""
     is_used: bool
 
 

@@ -77,7 +77,7 @@ class NumberWanted(Struct, frozen=True, kw_only=True):
     token: str
     second_token: str | None = None
     template: str | None = None
-    """The provider's id of a template for reminders by WhatsApp; None: what is known stays."""
+    """The provider's id of a template for reminders by WhatsApp; None if the known one is kept."""
 
     @property
     def credentials(self) -> MessageCredentials:
@@ -173,7 +173,7 @@ async def disconnect_messaging_number(
 async def choose_number_host(
     work: Work, organization: Organization, connection_id: UUID, host_id: UUID | None
 ) -> MessagingConnection:
-    """Choose which member gets messages of strangers; None: an owner."""
+    """Choose which member gets messages of strangers; None for an owner."""
     await store.lock_owner(work.db, organization.id)
     connection = await get_number_connection(work, organization, connection_id)
     if host_id and await find_role(work.db, organization.id, host_id) is None:
@@ -199,7 +199,7 @@ async def allow_cancelling_by_message(
 async def set_number_template(
     work: Work, owner: NumberOwner, connection_id: UUID, template: str | None
 ) -> MessagingConnection:
-    """Choose the template by which people are reminded on WhatsApp; None: only those who have written just before."""
+    """Choose the template for reminders on WhatsApp; without one, only people who have just written are reminded."""
     await store.lock_owner(work.db, owner.id)
     connection = await get_number_connection(work, owner, connection_id)
     if template:

@@ -7,10 +7,10 @@ from msgspec import Struct
 
 from openslot.domains.bookings.errors import BookingNotFound
 from openslot.domains.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
-from openslot.domains.bookings.given import find_given, follow_given
 from openslot.domains.bookings.links import booking_url
 from openslot.domains.bookings.models import Booking, BookingDetails, BookingRef, Status
 from openslot.domains.bookings.operations import find_message_consent, get_booking
+from openslot.domains.bookings.takeovers import find_taken_over, follow_takeover
 from openslot.domains.bookings.words import ListOfNames
 from openslot.domains.conversations.models import Channel, MessagePurpose
 from openslot.domains.conversations.operations import find_or_draft_thread
@@ -60,7 +60,7 @@ class PlannedMessage(Struct, frozen=True, kw_only=True):
     phone: str
     valid_until: datetime
     minutes: int | None = None
-    """How long before the meeting, or after it; None: any, as follow-ups were once planned."""
+    """How long before the meeting, or after it; None if it is any, as follow-ups were once planned."""
     recipient: str
     """The channel and the number, as lists of effects show it."""
 
@@ -76,7 +76,7 @@ async def plan_again(work: Work, effect: Effect) -> Outcome:
 
     One that is due already stays as it is if the new owner has it too.
     """
-    details = await find_given(work, effect)
+    details = await find_taken_over(work, effect)
     if details is None:
         return _skip(DropReason.CANCELLED)
     booking = details.booking
@@ -206,7 +206,7 @@ PLAN_AGAIN = Reaction(name="messaging.plan_again", run=plan_again, lane="messagi
 
 async def follow_owner(_: Work, effect: Effect) -> Outcome:
     """Plan the messages of all upcoming bookings again whose event type has another owner."""
-    return follow_given(effect, PLAN_AGAIN)
+    return follow_takeover(effect, PLAN_AGAIN)
 
 
 REMINDER_REACTIONS = (

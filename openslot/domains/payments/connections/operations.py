@@ -80,7 +80,7 @@ class CheckedAccount(Struct, frozen=True, kw_only=True):
     is_same: bool
     """Whether the known connection is to the same account, and gets another key."""
     replacement: AccountReplacement | None
-    """What is asked first; None where no other account is replaced."""
+    """The replacement to be confirmed first; None if no other account is replaced."""
 
     @property
     def name(self) -> str:

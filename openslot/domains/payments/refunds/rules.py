@@ -91,6 +91,6 @@ def count_refundable(payment: StoredPayment, refunds: Sequence[StoredRefund]) ->
 
 
 def reduce_refund_to_rest(payment: StoredPayment, refunds: Sequence[StoredRefund], refused: StoredRefund) -> int | None:
-    """Return what is left if less than was asked for; None: the provider had another reason to refuse."""
+    """Return what is left if less than was asked for; None if the provider had another reason to refuse."""
     left = count_refundable(payment, [each for each in refunds if each.id != refused.id])
     return left if refused.is_rest and left < refused.amount else None

@@ -150,7 +150,7 @@ class MemberStanding(Struct, frozen=True, kw_only=True):
     user_id: UUID
     host_no: int | None
     weight: int | None
-    """None: they are not in the group any more."""
+    """None if they are no longer in the group."""
 
     credit: int
     joined_at: datetime | None
@@ -293,7 +293,7 @@ async def count_served(
 
 
 async def join(db: Db, group_id: UUID, joined: Mapping[UUID, datetime | None]) -> None:
-    """Write since when members are chosen from; None: they are not now."""
+    """Write since when members are chosen from; None if they are not now."""
     await db.execute(JOIN, group_id, list(joined), list(joined.values()))
 
 

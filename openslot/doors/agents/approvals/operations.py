@@ -39,7 +39,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     """What the gate lets a call do: run on behalf of `run_as`, or answer `result` as it is."""
 
     status: Literal["ok", "tool_error", "approved", "rejected"]
-    """For the audit record; of a call that runs, if the tool succeeds."""
+    """The status in the audit record; if the call runs, the one that it has if the tool succeeds."""
     agent: str
     """The agent named in the audit record."""
     key_id: UUID

@@ -33,8 +33,8 @@ where k.id = $1 and g.slug = $2 and k.revoked_at is null and (k.expires_at is nu
 
 async def find_pending(db: Db, asked: AskedCall, *, now: datetime) -> Approval | None:
     """Find the approval that the same call waits for, under a lock until the commit: only one is ever added."""
-    place = f"{asked.agent} {asked.tool} {asked.arguments_hash}"
-    await db.execute("select pg_advisory_xact_lock($1::int, hashtext($2))", REQUESTS, place)
+    call = f"{asked.agent} {asked.tool} {asked.arguments_hash}"
+    await db.execute("select pg_advisory_xact_lock($1::int, hashtext($2))", REQUESTS, call)
     statement = f"""select {APPROVALS.columns} from approvals where requester = $1 and tool = $2 and arguments_hash = $3
         and status = 'pending' and expires_at > $4"""
     row = await db.fetchrow(statement, asked.agent, asked.tool, asked.arguments_hash, now)

@@ -41,13 +41,13 @@ encode = msgspec.json.Encoder().encode
 
 # benchmarks/caches.py: keep the record of an agent's call, 2.1 times
 class CachedChainEnd:
-    """The end of the chain as this process has last seen it, and the turn of its batches to write behind it."""
+    """The end of the chain as this process has last seen it, and the lock of the batch that writes behind it."""
 
-    __slots__ = ("end", "turn")
+    __slots__ = ("end", "lock")
 
     def __init__(self) -> None:
         self.end: ChainEnd | None = None
-        self.turn = asyncio.Lock()
+        self.lock = asyncio.Lock()
 
 
 async def keep_record(runtime: Runtime, record: CallRecord) -> None:
@@ -65,7 +65,7 @@ async def keep_records_with(work: Work, *records: CallRecord) -> None:
 
 async def _keep_all(runtime: Runtime, records: Sequence[CallRecord]) -> list[None]:
     known = runtime.one(CachedChainEnd)
-    async with known.turn:
+    async with known.lock:
         after = await _try_to_append(runtime, runtime.pool, records, known.end)
         if after is None:
             async with runtime.transaction(SYSTEM) as work:
@@ -136,7 +136,7 @@ class Recorder(Struct, kw_only=True):
     target: CallTarget | None = None
     approval_id: UUID | None = None
     verdict: Verdict | None = None
-    """What became of the approval that the call needs."""
+    """The state of the approval that the call needs."""
 
     def write(self, refusal: Refusal | None = None) -> CallRecord:
         call, tool, target, verdict = self.call, self.tool, self.target, self.verdict

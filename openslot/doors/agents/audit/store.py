@@ -39,7 +39,7 @@ EVENTS = Rows(RecordedEvent, "events e")
 READABLE = ", ".join(
     "case when at >= '0001-01-02' and at < '9999-12-31' then at end as at" if name == "at" else name for name in FIELDS
 )
-_ARRAYS = ", ".join(f"${place}::{kind}[]" for place, kind in enumerate(("bigint", "bytea", *FIELDS.values()), 7))
+_ARRAYS = ", ".join(f"${number}::{kind}[]" for number, kind in enumerate(("bigint", "bytea", *FIELDS.values()), 7))
 # The row of the chain's end is locked here and nowhere earlier: it is the last statement before the commit.
 APPEND = f"""
 with moved as (

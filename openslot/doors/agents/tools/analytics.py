@@ -77,7 +77,7 @@ async def get_kpi_dashboard(
     names = (*platform.BOOKING_FIGURES, "sign_ups", "visits")
     sums = await platform.sum_figures(work, parts, (*names, *platform.MONEY_FIGURES), keyed=platform.MONEY_FIGURES)
     active = await platform.count_active_hosts(work, parts)
-    counted = {(each.place, each.name): each.amount for each in sums}
+    counted = {(each.index, each.name): each.amount for each in sums}
     compared: dict[str, Any] = {
         name: Compared(value=counted.get((1, name), 0), previous=counted.get((0, name), 0)) for name in names
     }
@@ -87,8 +87,8 @@ async def get_kpi_dashboard(
         previous=CountedDays(**_days(days.before)),
         **compared,
         active_hosts=Compared(value=active.get(1, 0), previous=active.get(0, 0)),
-        revenue=_show_money(each for each in sums if each.place == 1),
-        previous_revenue=_show_money(each for each in sums if each.place == 0),
+        revenue=_show_money(each for each in sums if each.index == 1),
+        previous_revenue=_show_money(each for each in sums if each.index == 0),
         recorded_since=await _since(work, "noShows", "visits", "payments"),
     )
 
@@ -104,15 +104,15 @@ async def get_revenue(work: Work, *, arguments: DayRange, granularity: Granulari
     days = arguments.read(_today(work))
     parts = days.split(granularity)
     sums = await platform.sum_figures(work, parts, platform.MONEY_FIGURES, keyed=platform.MONEY_FIGURES)
-    by_place: dict[int, list[DailySum]] = {}
+    by_index: dict[int, list[DailySum]] = {}
     for each in sums:
-        by_place.setdefault(each.place, []).append(each)
+        by_index.setdefault(each.index, []).append(each)
     return Revenue(
         **_days(days),
         granularity=granularity,
         totals=_show_money(sums),
         data=[
-            RevenuePart(**_days(part), revenue=_show_money(by_place.get(place, ()))) for place, part in enumerate(parts)
+            RevenuePart(**_days(part), revenue=_show_money(by_index.get(index, ()))) for index, part in enumerate(parts)
         ],
         subscriptions=[_show_subscriptions(each) for each in await platform.count_subscriptions(work)],
         recorded_since=await _since(work, "payments", "subscriptions"),
@@ -143,7 +143,7 @@ async def get_traffic(
     shown = known if source else [each for each in known if each.key != "internal"]
     counted, by_source = Counter[tuple[int, str]](), Counter[tuple[str, str]]()
     for each in shown:
-        counted[each.place, each.name] += each.amount
+        counted[each.index, each.name] += each.amount
     for each in known:
         by_source[each.key, each.name] += each.amount
     sources = [
@@ -151,15 +151,15 @@ async def get_traffic(
         for name in {name for name, _ in by_source}
     ]
     sources.sort(key=lambda each: (-each.visits, -each.bookings, each.source))
-    places = range(len(parts))
+    indexes = range(len(parts))
     return Traffic(
         **_days(days),
         granularity=granularity,
-        visits=sum(counted[place, "visits"] for place in places),
-        bookings=sum(counted[place, "bookings"] for place in places),
+        visits=sum(counted[index, "visits"] for index in indexes),
+        bookings=sum(counted[index, "bookings"] for index in indexes),
         data=[
-            TrafficPart(**_days(part), visits=counted[place, "visits"], bookings=counted[place, "bookings"])
-            for place, part in enumerate(parts)
+            TrafficPart(**_days(part), visits=counted[index, "visits"], bookings=counted[index, "bookings"])
+            for index, part in enumerate(parts)
         ],
         sources=sources[:MAX_SOURCES],
         recorded_since=await _since(work, "visits", "sources"),
@@ -174,7 +174,7 @@ async def get_booking_metrics(
     granularity: Granularity = "day",
     event_type_id: Annotated[UUID | None, Meta(description="Only bookings of this event type")] = None,
 ) -> BookingMetrics:
-    """Get how many bookings were made and cancelled, how many meetings took place, and how many were no-shows.
+    """Get how many bookings were made and cancelled, how many meetings took index, and how many were no-shows.
 
     Each counts on its own day in UTC: a booking when it was made, a cancellation when it was cancelled, a meeting and
     its no-show when it begins. A range may reach into the future: meetings are known then. Bookings of deleted accounts
@@ -189,17 +189,17 @@ async def get_booking_metrics(
             sums = await platform.sum_event_type(work, event_type_id, parts)
     counted = Counter[tuple[int, str]]()
     for each in sums:
-        counted[each.place, each.name] += each.amount
+        counted[each.index, each.name] += each.amount
 
-    def show(*places: int) -> dict[str, Any]:
-        return {name: sum(counted[place, name] for place in places) for name in platform.BOOKING_FIGURES}
+    def show(*indexes: int) -> dict[str, Any]:
+        return {name: sum(counted[index, name] for index in indexes) for name in platform.BOOKING_FIGURES}
 
     return BookingMetrics(
         **_days(days),
         **show(*range(len(parts))),
         granularity=granularity,
         event_type_id=event_type_id,
-        data=[BookingPart(**_days(part), **show(place)) for place, part in enumerate(parts)],
+        data=[BookingPart(**_days(part), **show(index)) for index, part in enumerate(parts)],
         recorded_since=await _since(work, "noShows"),
     )
 
@@ -244,26 +244,26 @@ async def get_retention(
     cohorts = days.split(cohort)
     periods = UtcDays(first=days.first, last=max(days.last, today)).split(cohort)
     found = await platform.list_retained(work, cohorts, periods)
-    users = {each.cohort: each.hosts for each in found if each.place is None}
-    active = {(each.cohort, each.place): each.hosts for each in found if each.place is not None}
+    users = {each.cohort: each.hosts for each in found if each.index is None}
+    active = {(each.cohort, each.index): each.hosts for each in found if each.index is not None}
     return Retention(
         **_days(days),
         cohort=cohort,
         data=[
             Cohort(
                 **_days(group),
-                users=users.get(place, 0),
+                users=users.get(index, 0),
                 periods=[
                     RetentionPeriod(
                         **_days(period),
                         number=number,
-                        active=(count := active.get((place, place + number), 0)),
-                        percent=round(100 * count / users[place], 1) if place in users else 0.0,
+                        active=(count := active.get((index, index + number), 0)),
+                        percent=round(100 * count / users[index], 1) if index in users else 0.0,
                     )
-                    for number, period in enumerate(periods[place:])
+                    for number, period in enumerate(periods[index:])
                 ],
             )
-            for place, group in enumerate(cohorts)
+            for index, group in enumerate(cohorts)
         ],
     )
 

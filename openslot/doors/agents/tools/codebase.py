@@ -85,7 +85,7 @@ class ChangeList(Struct, frozen=True, kw_only=True, rename="camel"):
     has_more: bool
 
 
-class _Turn:
+class _OneAtATime:
     """Searches of one process wait for each other, so that agents do not slow the service down."""
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ async def search_files(
     most; `isComplete` says whether everything was searched. It costs nothing and changes nothing.
     """
     with naming("path"):
-        async with work.runtime.one(_Turn).lock:
+        async with work.runtime.one(_OneAtATime).lock:
             found = await asyncio.to_thread(codebase.search_files, await _find(work.runtime), query, path, limit=limit)
     return FoundFiles(
         data=[_show_match(each) for each in found.matches],

@@ -11,7 +11,7 @@ from openslot.platform.core.rows import Rows
 APPROVALS = Rows(AssistantApproval, "assistant_approvals a")
 CALLS = Rows(LoggedCall, "assistant_calls c")
 NEW_CALL = CALLS.stored.without("no")
-INSERT_CALL = f"insert into assistant_calls ({NEW_CALL.columns}) values ({NEW_CALL.places()})"
+INSERT_CALL = f"insert into assistant_calls ({NEW_CALL.columns}) values ({NEW_CALL.parameters()})"
 # The first of the two numbers of an advisory lock.
 REQUESTS = 29
 
@@ -31,8 +31,8 @@ async def find_asked(
     db: Db, grant_id: UUID, tool: str, arguments_hash: str
 ) -> tuple[AssistantApproval, bytes | None, bool] | None:
     """Find what became of the same call, unless the assistant was told; under a lock, so that only one is added."""
-    place = f"{grant_id} {tool} {arguments_hash}"
-    await db.execute("select pg_advisory_xact_lock($1::int, hashtext($2))", REQUESTS, place)
+    call = f"{grant_id} {tool} {arguments_hash}"
+    await db.execute("select pg_advisory_xact_lock($1::int, hashtext($2))", REQUESTS, call)
     statement = f"""select {APPROVALS.columns}, a.result, a.is_error from assistant_approvals a
         where a.grant_id = $1 and a.tool = $2 and a.arguments_hash = $3 and a.told_at is null
         order by a.created_at desc limit 1"""

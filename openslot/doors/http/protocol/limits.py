@@ -20,7 +20,7 @@ MAX_CONNECTIONS = 65_536
 
 class ConnectionLimits(Struct, frozen=True, kw_only=True):
     head_bytes: int = 32 * 1024
-    """From the first byte of the request line to the empty line."""
+    """The size from the first byte of the request line to the empty line."""
     fields: int = 100
     head_seconds: float = 10
     body_seconds: float = 30
@@ -38,7 +38,7 @@ class ConnectionLimits(Struct, frozen=True, kw_only=True):
     connections_per_address: int = 256
     connections: int = MAX_CONNECTIONS
     trusted_proxies: Networks = Networks()
-    """Their connections carry many clients, and are not counted by address."""
+    """Networks whose connections carry many clients, and are not counted by address."""
 
 
 def limits_of(settings: Settings) -> ConnectionLimits:
@@ -143,9 +143,9 @@ class ClientShare:
         self.client = client
         self.requests = 0
         self.running = 0
-        """Those that have begun, without those that wait for their client."""
+        """How many requests have begun, without those that wait for their client."""
         self.waiting: dict[Start, None] = {}
-        """Those that have not begun, in order."""
+        """The requests that have not begun, in order."""
         self.used = 0.0
         self.line: deque[object] = deque()
         """The steps of running requests that wait until the others had their turn, in order."""

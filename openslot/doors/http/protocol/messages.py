@@ -90,7 +90,7 @@ class RequestReader:
     def begin(self) -> None:
         self._seam = b""
         self._line: bytes | None = b""
-        """The beginning of the request line; None: it was read."""
+        """The beginning of the request line; None once it was read."""
         self._left: int | None = None
         self._framing = 0
         self.head_bytes = 0

@@ -28,7 +28,7 @@ class GroupState(Struct, frozen=True, kw_only=True):
     name: str
     external_id: str | None = None
     members: tuple[str, ...] | None = None
-    """The ids of users; None: nothing is said of them."""
+    """The ids of users; None if the provider says nothing about them."""
 
 
 def read_group(body: Mapping[str, Any]) -> GroupState:

@@ -26,7 +26,7 @@ class AgentFigures(Struct, frozen=True, kw_only=True):
     refused: int
     spent_micros: int
     spark: str | None
-    """None: it made no call."""
+    """None if it made no call."""
     today: DayOfAgents
 
 
@@ -35,7 +35,7 @@ class ReasonShare(Struct, frozen=True, kw_only=True):
     status: str
     count: int
     share: float
-    """Of the most frequent one, in per cent."""
+    """The share of the most frequent reason, in per cent."""
 
 
 def write_usd(micros: int) -> str:

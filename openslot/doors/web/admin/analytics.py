@@ -21,7 +21,7 @@ PERIODS = {"7": Text("7 days"), "30": Text("30 days"), "90": Text("90 days")}
 USUAL, MAX_SOURCES = "30", 10
 NAMES = {**SOURCES, "internal": Text("Other pages of the host")}
 CENT = 10_000
-"""In micros of a dollar."""
+"""The micros of a dollar in a cent."""
 STEPS = {
     FunnelStep.VISITED: Text("Visited the sign-up page"),
     FunnelStep.SIGNED_UP: Text("Signed up"),
@@ -65,7 +65,7 @@ def _list_sources(sums: Sequence[DailySum]) -> list[tuple[str, int]]:
 def _draw(days: UtcDays, sums: Sequence[DailySum], logs: Sequence[LogCount]) -> list[Chart]:
     shown = [part.first for part in days.split("day")]
     names = [(Weekday(on, days.last), ShortDay(on)) for on in shown]
-    made = Counter({shown[each.place]: each.amount for each in sums if each.name == "bookings"})
+    made = Counter({shown[each.index]: each.amount for each in sums if each.name == "bookings"})
 
     def count(name: Text, channel: str, *statuses: str, tone: Tone = "one") -> Series:
         counted = Counter[date]()

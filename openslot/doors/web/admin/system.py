@@ -38,7 +38,7 @@ NOTICES = {"backup": Text("The backup was created.")}
 class SettingRow(Struct, frozen=True, kw_only=True):
     name: str
     value: str | None
-    """None: it is not set."""
+    """None if it is not set."""
     is_default: bool
     meaning: str
 

@@ -141,7 +141,7 @@ def _values(schema: Schema, schemas: Schemas) -> list[object]:
     inner = [follow(schema.items, schemas)] if schema.items is not None else []
     inner += [follow(choice, schemas) for choice in alternatives(schema, schemas)]
     found = [value for one in inner for value in (one.enum or ([] if one.const is UNSET else [one.const]))]
-    return [value for place, value in enumerate(found) if value not in found[:place]]
+    return [value for index, value in enumerate(found) if value not in found[:index]]
 
 
 def _bounds(least: float | None, max_: float | None, unit: str) -> str:

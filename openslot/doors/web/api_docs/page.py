@@ -68,7 +68,7 @@ class Reference(Struct, frozen=True, kw_only=True):
     lead: str
     url: str
     groups: dict[str, list[ReferenceEntry]]
-    """By tag."""
+    """The entries by tag."""
 
 
 def make_reference(operations: Sequence[Operation], public_url: str) -> Reference:

@@ -77,7 +77,7 @@ class PageContext(Struct, frozen=True, kw_only=True):
     options: Options
     which: ByPage | ByTeamPage
     source: str | None
-    """Where the visitor came from; None: a form does not say it."""
+    """Where the visitor came from; None if a form does not say it."""
 
     @property
     def carried(self) -> Options:

@@ -29,7 +29,7 @@ from openslot.doors.http.compression import LONGEST_HEADER, read_weights
 from openslot.doors.http.doors import JSON, encode
 from openslot.doors.http.errors import headers_of, status_of
 from openslot.doors.public_tools.booking import PATH as TOOLS_PATH
-from openslot.doors.web.shared.offers import list_facts, list_places
+from openslot.doors.web.shared.offers import list_facts, list_locations
 from openslot.doors.web.shared.options import Options, read_options
 from openslot.platform.core.errors import Invalid, NotFound, RateLimited, Refusal
 from openslot.platform.core.times import get_zone
@@ -188,7 +188,7 @@ async def write_offer(work: Work, request: Request, which: ByPage | ByTeamPage, 
         offer=offer,
         is_offered=is_offered(event_type),
         facts=facts,
-        places=list_places(event_type, offer.host.name),
+        places=list_locations(event_type, offer.host.name),
         token=which.token,
         minutes=which.minutes,
         max_=MAX_SLOTS,

@@ -18,7 +18,7 @@ from openslot.domains.event_types.locations import WantedLocation
 from openslot.domains.event_types.models import Question, QuestionKind
 from openslot.doors.web.shared.booking_forms import BookingForm, Picked, ShownStart, Start, list_durations
 from openslot.doors.web.shared.booking_view import hours_of
-from openslot.doors.web.shared.offers import ShownPlace, list_places
+from openslot.doors.web.shared.offers import ShownLocation, list_locations
 from openslot.doors.web.shared.options import Options
 from openslot.doors.web.shared.templating import get_template
 from openslot.doors.web.shared.words import format_day
@@ -48,7 +48,7 @@ class RescheduleForm(Struct, frozen=True, kw_only=True):
 class CancelForm(Struct, frozen=True, kw_only=True):
     reason: ReasonText | None = None
     series: Annotated[str, Meta(max_length=10)] = ""
-    """Whether all dates of its series are meant; empty: this one alone."""
+    """Whether all dates of its series are meant; empty if only this one is."""
 
 
 def read_wanted(which: EventTypeRef, form: Form[BookingForm], options: Options) -> BookingWanted:
@@ -168,7 +168,7 @@ def write_fields(
         asks_code=asks_code,
         sends_messages=picked.found.sends_messages,
         max_weeks=picked.found.inputs.event_type.max_weeks,
-        places=list_places(picked.found.inputs.event_type, picked.found.host_name),
+        places=list_locations(picked.found.inputs.event_type, picked.found.host_name),
     )
     if form.faults or asked.places or any(form.values.values()):
         return _write(form, asked, locale, picked)
@@ -182,7 +182,7 @@ class AskedFields(Struct, frozen=True, kw_only=True):
     keeps_mail: bool
     sends_messages: bool
     max_weeks: int
-    places: tuple[ShownPlace, ...] = ()
+    places: tuple[ShownLocation, ...] = ()
     asks_code: bool = False
     """Whether a code was sent to the invitee's address."""
 

@@ -31,7 +31,7 @@ from openslot.domains.bookings.words import (
     LINK_SHOWN_HERE,
     format_day,
     format_hours,
-    format_place,
+    format_location,
     format_short,
     format_zone,
 )
@@ -111,7 +111,7 @@ async def show_booking(
         day=format_day(booking.starts_at, zone, locale),
         time=format_hours(booking.starts_at, booking.ends_at, zone, locale),
         zone=format_zone(booking.starts_at, zone, locale),
-        place=LINK_SHOWN_HERE if booking.location.awaits_link else format_place(booking.location, host.name),
+        place=LINK_SHOWN_HERE if booking.location.awaits_link else format_location(booking.location, host.name),
         google=google_url(entry),
         outlook=outlook_url(entry),
         money=await paying.find_money(work, booking),
@@ -128,7 +128,7 @@ class ShownDate(Struct, frozen=True, kw_only=True):
     """A date of a booking's series."""
 
     path: str | None
-    """Of its page; None: it is this one."""
+    """The path of its page; None if it is this one."""
     day: str
     time: str
     is_cancelled: bool

@@ -71,7 +71,7 @@ class SentForm(Struct, frozen=True, kw_only=True):
 
     path: str
     key: UUID | None
-    """Of the form as it was shown to one reader; None: it is not known again."""
+    """The key of the form as it was shown to one reader; None if repeats are not recognized."""
     seen_price: str
     entry_id: UUID | None = None
     """The entry of the wait list that this time is kept for."""

@@ -8,7 +8,7 @@ from openslot.domains.bookings.models import RequestState, Status
 from openslot.domains.bookings.operations import find_unused_phone
 from openslot.domains.bookings.public_api import booking_limit
 from openslot.domains.bookings.requests.operations import get_request_with_host, withdraw_booking_request
-from openslot.domains.bookings.words import format_day, format_hours, format_place, format_zone
+from openslot.domains.bookings.words import format_day, format_hours, format_location, format_zone
 from openslot.domains.event_types.models import Location
 from openslot.domains.mail.models import MailKind
 from openslot.domains.mail.operations import is_told
@@ -17,7 +17,7 @@ from openslot.doors.http.errors import status_of
 from openslot.doors.web.booking_page.forms import show_start
 from openslot.doors.web.booking_page.refusals import limit_views, list_warnings
 from openslot.doors.web.shared.booking_view import find_look, hours_of, manage_path, show
-from openslot.doors.web.shared.offers import format_offered_place
+from openslot.doors.web.shared.offers import format_offered_location
 from openslot.doors.web.shared.options import Options, read_options
 from openslot.doors.web.shared.pages import redirect
 from openslot.platform.core.actor import PUBLIC
@@ -77,7 +77,7 @@ async def show_request(work: Work, booking_id: UUID, options: Options, *, refusa
 
 def _name_place(location: Location, host_name: str) -> str | None:
     # What invitees have named themselves, they may read.
-    return format_place(location, host_name) if location.asks else format_offered_place(location, host_name)
+    return format_location(location, host_name) if location.asks else format_offered_location(location, host_name)
 
 
 @post("/manage/{token}/withdraw", transaction="none")

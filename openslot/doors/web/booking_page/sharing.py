@@ -40,7 +40,7 @@ class SharePreview(Struct, frozen=True, kw_only=True):
     is_listed: bool = True
     """Whether search engines may list the page."""
     linked_data: Markup | None = None
-    """What search engines and assistants read of a page that is listed: whose it is, and that it can be booked."""
+    """The data of a listed page for search engines and assistants: whose it is, and that it can be booked."""
 
     @property
     def links(self) -> str:

@@ -33,7 +33,7 @@ from openslot.doors.web.booking_page import forms, paying
 from openslot.doors.web.booking_page.refusals import follow_former, limit_views, list_warnings
 from openslot.doors.web.shared.booking_forms import BookingForm
 from openslot.doors.web.shared.booking_view import FRAMED, find_look, hours_of, manage_path, paying_policy, show
-from openslot.doors.web.shared.offers import list_places
+from openslot.doors.web.shared.offers import list_locations
 from openslot.doors.web.shared.options import Options, read_options, with_zone
 from openslot.doors.web.shared.pages import redirect
 from openslot.platform.core.actor import PUBLIC
@@ -273,7 +273,7 @@ async def _show_entry(
             keeps_mail=True,
             sends_messages=False,
             max_weeks=1,
-            places=list_places(event_type, found.host_name),
+            places=list_locations(event_type, found.host_name),
         ),
         # Without the form, nothing can be tried again.
         warnings=list_warnings(refusal, True)[: None if offer else 1] if refusal else (),

@@ -164,12 +164,12 @@ def _step(period: HostPeriod) -> int:
 
 
 def _sum(values: Sequence[int], step: int) -> list[int]:
-    return [sum(values[place : place + step]) for place in range(0, len(values), step)]
+    return [sum(values[index : index + step]) for index in range(0, len(values), step)]
 
 
 def _draw_meetings(figures: HostFigures, period: HostPeriod, *, today: date) -> Chart:
     step, days = _step(period), period.days
-    names = [_name_column(days[place : place + step], today) for place in range(0, period.length, step)]
+    names = [_name_column(days[index : index + step], today) for index in range(0, period.length, step)]
     before = Series(name=Text("Meetings before"), values=_sum(figures.list_days("kept", period.before), step))
     series = [
         Series(name=Text("Meetings"), values=_sum(figures.list_days("kept", period), step)),
@@ -202,7 +202,7 @@ def _list_heat(figures: HostFigures, *, first: int) -> list[tuple[ShortWeekday, 
     """List each weekday's hours as the number of meetings and how dark it is shown."""
     most, hours = max(figures.hours.values(), default=0), range(*_span_hours(figures))
     rows = []
-    for weekday in ((first + place) % 7 for place in range(7)):
+    for weekday in ((first + index) % 7 for index in range(7)):
         counts = [figures.hours.get((weekday, hour), 0) for hour in hours]
         rows.append((ShortWeekday(weekday), [(count, level_of(count, most)) for count in counts]))
     return rows
@@ -228,7 +228,7 @@ class SourceRow(Struct, frozen=True, kw_only=True):
     visits: int
     bookings: int
     length: float
-    """Of the bar, in per cent."""
+    """The length of the bar, in per cent."""
 
     @property
     def share(self) -> Percent | str:

@@ -19,7 +19,7 @@ from openslot.domains.event_types.models import EventType
 from openslot.domains.timeline.operations import list_timeline
 from openslot.doors.web.dashboard.booking_list import TEAMS
 from openslot.doors.web.dashboard.bookings import list_answers
-from openslot.doors.web.dashboard.calendar_days import DayMaker, ShownDay, clip_day, list_places
+from openslot.doors.web.dashboard.calendar_days import DayMaker, ShownDay, clip_day, list_spans
 from openslot.doors.web.dashboard.calendar_layout import begin_week, pick_hours
 from openslot.doors.web.dashboard.payments import PaymentRow, describe_payments
 from openslot.doors.web.dashboard.rows import Step, describe_step
@@ -123,16 +123,16 @@ class Chosen(Struct, frozen=True, kw_only=True):
     hours: Text
     day: Text | Weekday
     elsewhere: Text | None
-    """Which time it is for the invitee, if that is another."""
+    """The invitee's local time, if it is another."""
     badge: Text | None
     tone: str
     can_change: bool
     answers: list[tuple[str, object]]
     private_notes: str | None
     money: dict[UUID, PaymentRow]
-    """What was paid for it, and for the others of its session, by booking."""
+    """The payments for it, and for the others of its session, by booking."""
     steps: list[Step]
-    """What was sent and written about it, and what is planned."""
+    """The steps that were taken for it, or are planned."""
 
 
 @get("/bookings/day")
@@ -180,7 +180,7 @@ async def _show(work: Work, user: User, query: CalendarQuery, template: str) -> 
     few = FEW if query.view is View.MONTH else None
     days = DayMaker(days=query.days, asked=query.on, user=user, now=work.now, month=month, few=few).lay_out(found)
     shown = [day for day in days if day.is_asked] if query.view is View.DAY else days
-    hours = pick_hours(list_places(shown))
+    hours = pick_hours(list_spans(shown))
     return page(
         template,
         user,
@@ -265,5 +265,7 @@ def _tell_elsewhere(booking: Booking, user: User) -> Text | None:
     theirs, at = booking.invitee_zone, booking.starts_at
     if not words.is_elsewhere(theirs, user.zone, at_time=at):
         return None
-    place = words.elsewhere(theirs, user.zone, at_time=at)
-    return Text("%(hours)s for the invitee (%(place)s)", hours=words.hours(at, booking.ends_at, theirs), place=place)
+    zone_name = words.elsewhere(theirs, user.zone, at_time=at)
+    return Text(
+        "%(hours)s for the invitee (%(place)s)", hours=words.hours(at, booking.ends_at, theirs), place=zone_name
+    )

@@ -25,7 +25,7 @@ from openslot.doors.web.shared import words
 from openslot.doors.web.shared.booking_forms import read_recurrence
 from openslot.doors.web.shared.curl import curl
 from openslot.doors.web.shared.list_queries import read_day
-from openslot.doors.web.shared.offers import format_duration, list_places
+from openslot.doors.web.shared.offers import format_duration, list_locations
 from openslot.doors.web.shared.options import read_minutes
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.doors.web.shared.words import Weekday
@@ -118,13 +118,13 @@ class NewBookingForm(Struct, frozen=True, kw_only=True):
     contact: str = ""
     """The contact whose name and address the form was filled with."""
     duration: Annotated[str, Meta(max_length=10)] = ""
-    """In minutes, if there is a choice."""
+    """The minutes, if there is a choice."""
     weeks: Annotated[str, Meta(max_length=10)] = ""
     on_conflict: Annotated[str, Meta(max_length=10)] = ""
     location: Annotated[str, Meta(max_length=100)] = ""
-    """Its id, if there is a choice."""
+    """The id of the location, if there is a choice."""
     place: Annotated[str, Meta(pattern=LINE, max_length=500)] = ""
-    """What the location asks the invitee for."""
+    """The detail that the location asks the invitee for."""
 
 
 @get("/bookings/new")
@@ -156,7 +156,7 @@ async def show_new_booking(request: Request, work: Work, user: User, form: Form[
         carried={**kept, "day": first.isoformat()} if first else kept,
         describe=describe_event_type,
         format_duration=format_duration,
-        places=list_places(chosen, user.name) if chosen else (),
+        places=list_locations(chosen, user.name) if chosen else (),
         curl=_write_curl(work, user, chosen, slots, minutes),
     )
 
@@ -224,7 +224,7 @@ def _write_curl(
 class HostCancelForm(Struct, frozen=True, kw_only=True):
     reason: ReasonText = ""
     series: Annotated[str, Meta(max_length=10)] = ""
-    """Whether all dates of its series are meant; empty: this one alone."""
+    """Whether all dates of its series are meant; empty if only this one is."""
 
 
 class HostRescheduleForm(Struct, frozen=True, kw_only=True):

@@ -38,7 +38,7 @@ from openslot.doors.web.dashboard.rows import Step, describe_step
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.booking_notices import NOTICES
 from openslot.doors.web.shared.curl import curl
-from openslot.doors.web.shared.days import place, status_badge
+from openslot.doors.web.shared.days import name_location, status_badge
 from openslot.doors.web.shared.pages import page, redirect
 from openslot.platform.core.actor import Actor, ActorKind
 from openslot.platform.core.events import EffectState
@@ -92,7 +92,7 @@ class HistoryRow(Struct, frozen=True, kw_only=True):
     was: Text | None
     """When the meeting was before."""
     hosts: Text | None = None
-    """Who hosts it instead of whom."""
+    """The new hosts, and those whom they replaced."""
     reason: str | None
     steps: tuple[Step, ...]
 
@@ -256,7 +256,7 @@ def _find_phone(details: BookingDetails) -> str | None:
 def _list_facts(details: BookingDetails, notes: HostNotes) -> Iterator[tuple[str, object]]:
     """List what is known about a meeting, each under its label; what nobody has said is left out."""
     booking = details.booking
-    if where := place(booking.location):
+    if where := name_location(booking.location):
         follows = LINK_SHOWN_HERE if booking.location.awaits_link else where
         yield Text("Where"), booking.location.value or follows
     yield from list_hosts(details)

@@ -13,17 +13,17 @@ from openslot.domains.bookings.models import CalendarMeeting, HostCalendar
 from openslot.domains.event_types.models import LocationKind
 from openslot.doors.web.dashboard.calendar_layout import (
     MINUTES_A_DAY,
-    DayPlace,
+    DaySpan,
     Lane,
     assign_lanes,
-    clip_place,
+    clip_span,
     count_minutes,
+    find_now,
     join_named_spans,
-    place_by_day,
-    place_now,
+    spans_by_day,
 )
 from openslot.doors.web.shared import words
-from openslot.doors.web.shared.days import place
+from openslot.doors.web.shared.days import name_location
 from openslot.doors.web.shared.list_queries import link
 from openslot.doors.web.shared.words import Weekday
 from openslot.platform.core.times import Offsets, date_of, day_number, floor_second, get_offsets, get_zone
@@ -31,7 +31,7 @@ from openslot.platform.i18n import Text
 
 ICONS = {LocationKind.VIDEO_LINK: "video", LocationKind.PHONE: "phone", LocationKind.IN_PERSON: "pin"}
 Spans = Iterable[tuple[int, int, str]]
-Labelled = tuple[DayPlace, str]
+Labelled = tuple[DaySpan, str]
 
 
 class CalendarBlock(Struct, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ class CalendarBlock(Struct, frozen=True, kw_only=True):
     starts: object
     hours: Text
     event_type_id: UUID
-    at: DayPlace
+    at: DaySpan
     lane: Lane
     is_over: bool
     is_missed: bool
@@ -68,20 +68,20 @@ class ShownDay(Struct, frozen=True, kw_only=True):
     on: date
     title: Weekday
     column: int
-    """Its place in the week, from 0."""
+    """The column in the week, from 0."""
     is_today: bool
     is_over: bool
     is_asked: bool
     is_outside: bool
     """Whether it belongs to another month than the one that is shown."""
-    free: Sequence[DayPlace]
+    free: Sequence[DaySpan]
     away: Sequence[Labelled]
     busy: Sequence[Labelled]
     booked: Sequence[CalendarMeeting]
-    """All of its meetings."""
+    """All meetings of the day."""
     meetings: Sequence[CalendarBlock]
-    """Those that are shown."""
-    now: DayPlace | None
+    """The meetings that are shown."""
+    now: DaySpan | None
     lasts: Text | None
     """How long it is, if clocks change on it."""
 
@@ -103,9 +103,9 @@ class DayMaker(Struct, frozen=True, kw_only=True):
     user: User
     now: datetime
     month: int | None = None
-    """The month whose days are shown; None: whichever."""
+    """The month whose days are shown; None if it does not matter."""
     few: int | None = None
-    """How many meetings of a day are shown; None: all."""
+    """How many meetings of a day are shown; None if all are."""
 
     def lay_out(self, found: HostCalendar) -> list[ShownDay]:
         """Put everything into its days."""
@@ -115,7 +115,7 @@ class DayMaker(Struct, frozen=True, kw_only=True):
         away = _by_day(offsets, numbers, join_named_spans((each.start, each.end, each.name) for each in found.away))
         busy = _by_day(offsets, numbers, join_named_spans((each.start, each.end, each.name) for each in found.busy))
         booked = _list_booked(offsets, numbers, found.meetings)
-        today, moment = place_now(offsets, floor_second(self.now))
+        today, moment = find_now(offsets, floor_second(self.now))
         return [
             ShownDay(
                 on=on,
@@ -137,12 +137,12 @@ class DayMaker(Struct, frozen=True, kw_only=True):
             for on in (date_of(day),)
         ]
 
-    def _put_side_by_side(self, placed: Sequence[tuple[DayPlace, CalendarMeeting]]) -> list[CalendarBlock]:
+    def _put_side_by_side(self, placed: Sequence[tuple[DaySpan, CalendarMeeting]]) -> list[CalendarBlock]:
         shown = placed[: self.few]
         lanes = assign_lanes([where for where, _ in shown])
         return [self._show(meeting, at, lane) for (at, meeting), lane in zip(shown, lanes, strict=True)]
 
-    def _show(self, meeting: CalendarMeeting, at: DayPlace, lane: Lane) -> CalendarBlock:
+    def _show(self, meeting: CalendarMeeting, at: DaySpan, lane: Lane) -> CalendarBlock:
         zone, is_over = self.user.zone, meeting.ends_at <= self.now
         return CalendarBlock(
             id=meeting.id,
@@ -150,7 +150,7 @@ class DayMaker(Struct, frozen=True, kw_only=True):
             name=meeting.invitee_name,
             others=meeting.people - 1,
             what=" · ".join(filter(None, (meeting.event_type_name, meeting.team_name, *meeting.colleagues))),
-            where=place(meeting.location),
+            where=name_location(meeting.location),
             icon=ICONS.get(meeting.location.kind),
             starts=meeting.starts_at.astimezone(get_zone(zone)).time(),
             hours=words.hours(meeting.starts_at, meeting.ends_at, zone),
@@ -172,7 +172,7 @@ class DayMaker(Struct, frozen=True, kw_only=True):
         return link("/bookings", {"view": view, "type": meeting.event_type_slug, "from": on, "to": on})
 
 
-def list_places(days: Iterable[ShownDay]) -> Iterator[DayPlace]:
+def list_spans(days: Iterable[ShownDay]) -> Iterator[DaySpan]:
     """List where something may happen or does; being away or busy needs no room of its own."""
     for day in days:
         yield from day.free
@@ -188,26 +188,26 @@ def clip_day(day: ShownDay, hours: range) -> ShownDay:
 
 def _clip(labelled: Iterable[Labelled], hours: range) -> Iterator[Labelled]:
     for where, label in labelled:
-        if clipped := clip_place(where, hours):
+        if clipped := clip_span(where, hours):
             yield clipped, label
 
 
 def _by_day(offsets: Offsets, days: range, spans: Spans) -> dict[int, list[Labelled]]:
     by_day: dict[int, list[Labelled]] = {}
     for start, end, label in spans:
-        for day, where in place_by_day(offsets, days, start, end):
+        for day, where in spans_by_day(offsets, days, start, end):
             by_day.setdefault(day, []).append((where, label))
     return by_day
 
 
 def _list_booked(
     offsets: Offsets, days: range, meetings: Iterable[CalendarMeeting]
-) -> dict[int, list[tuple[DayPlace, CalendarMeeting]]]:
+) -> dict[int, list[tuple[DaySpan, CalendarMeeting]]]:
     """Put meetings into their days, each day in order."""
-    by_day: dict[int, list[tuple[DayPlace, CalendarMeeting]]] = {}
+    by_day: dict[int, list[tuple[DaySpan, CalendarMeeting]]] = {}
     for meeting in meetings:
         start, end = floor_second(meeting.starts_at), floor_second(meeting.ends_at)
-        for day, where in place_by_day(offsets, days, start, end):
+        for day, where in spans_by_day(offsets, days, start, end):
             by_day.setdefault(day, []).append((where, meeting))
     for placed in by_day.values():
         placed.sort(key=lambda one: one[0])

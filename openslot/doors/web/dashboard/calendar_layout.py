@@ -1,6 +1,6 @@
 """Where a calendar shows what: days of wall time, meetings side by side, and the hours that are worth showing.
 
-Times are whole seconds since 1970; places are minutes of a day's clock, from 0 to 1440. On a day on which clocks are
+Times are whole seconds since 1970; spans are minutes of a day's clock, from 0 to 1440. On a day on which clocks are
 turned back, an hour is shown once and has what happens in both; where clocks are turned forward, the skipped hour
 belongs to what goes on around it.
 """
@@ -28,10 +28,10 @@ def _list_classes(hour: str, ten: str, one: str) -> list[str]:
     return ["".join(f" {letter}{number}" for letter, number in each if number) for each in parts]
 
 
-PLACES, LENGTHS = _list_classes("h", "m", "n"), _list_classes("H", "M", "N")
+STARTS, LENGTHS = _list_classes("h", "m", "n"), _list_classes("H", "M", "N")
 
 
-class DayPlace(Struct, frozen=True, order=True):
+class DaySpan(Struct, frozen=True, order=True):
     """From one minute of a day to another."""
 
     start: int
@@ -39,9 +39,9 @@ class DayPlace(Struct, frozen=True, order=True):
 
     @property
     def classes(self) -> str:
-        """The classes by which the stylesheet knows this place: hours, tens of minutes and minutes."""
+        """The classes by which the stylesheet knows this span: hours, tens of minutes and minutes."""
         length = self.end - self.start
-        return f"at{PLACES[self.start]}{LENGTHS[length]}"
+        return f"at{STARTS[self.start]}{LENGTHS[length]}"
 
 
 class Lane(Struct, frozen=True):
@@ -55,7 +55,7 @@ class Lane(Struct, frozen=True):
         return f" in{self.number} of{self.of}" if self.of > 1 else ""
 
 
-def place_on(offsets: Offsets, day: int, start: int, end: int) -> DayPlace | None:
+def span_on(offsets: Offsets, day: int, start: int, end: int) -> DaySpan | None:
     """Find the minutes of a day's clock that a span covers; None if it is on other days."""
     midnight, found = day * DAY, list[tuple[int, int]]()
     for begin, until, offset in _list_periods(offsets, day):
@@ -64,48 +64,48 @@ def place_on(offsets: Offsets, day: int, start: int, end: int) -> DayPlace | Non
             found.append((max(first, 0), min(last, DAY)))
     if not found:
         return None
-    return DayPlace(min(first for first, _ in found) // 60, -(-max(last for _, last in found) // 60))
+    return DaySpan(min(first for first, _ in found) // 60, -(-max(last for _, last in found) // 60))
 
 
-def place_by_day(offsets: Offsets, days: range, start: int, end: int) -> Iterator[tuple[int, DayPlace]]:
+def spans_by_day(offsets: Offsets, days: range, start: int, end: int) -> Iterator[tuple[int, DaySpan]]:
     """Find where a span is shown on each of some days, by day number."""
     period = bisect_right(offsets.starts, start)
     if period == bisect_right(offsets.starts, end):
-        yield from _place_in_period(offsets.seconds[max(period - 1, 0)], days, start, end)
+        yield from _spans_in_period(offsets.seconds[max(period - 1, 0)], days, start, end)
         return
     # A change of the clock moves an edge by less than a day.
     first = (start + offset_at(offsets, start)) // DAY - 1
     last = (end + offset_at(offsets, end)) // DAY + 1
     for day in range(max(first, days.start), min(last + 1, days.stop)):
-        if place := place_on(offsets, day, start, end):
-            yield day, place
+        if span := span_on(offsets, day, start, end):
+            yield day, span
 
 
-def _place_in_period(offset: int, days: range, start: int, end: int) -> Iterator[tuple[int, DayPlace]]:
+def _spans_in_period(offset: int, days: range, start: int, end: int) -> Iterator[tuple[int, DaySpan]]:
     """Place a span during which no clock changes, as nearly all are."""
     first, last = start + offset, end + offset
     for day in range(max(first // DAY, days.start), min((last - 1) // DAY + 1, days.stop)):
         midnight = day * DAY
-        yield day, DayPlace(max(first - midnight, 0) // 60, -(-min(last - midnight, DAY) // 60))
+        yield day, DaySpan(max(first - midnight, 0) // 60, -(-min(last - midnight, DAY) // 60))
 
 
-def place_now(offsets: Offsets, instant: int) -> tuple[int, DayPlace]:
+def find_now(offsets: Offsets, instant: int) -> tuple[int, DaySpan]:
     """Find the day number and the minute that a clock shows."""
     day, second = divmod(instant + offset_at(offsets, instant), DAY)
-    return day, DayPlace(second // 60, second // 60)
+    return day, DaySpan(second // 60, second // 60)
 
 
-def assign_lanes(places: Sequence[DayPlace]) -> list[Lane]:
-    """Put meetings that overlap side by side; all of a group are equally wide. The places must be in order."""
+def assign_lanes(spans: Sequence[DaySpan]) -> list[Lane]:
+    """Put meetings that overlap side by side; all of a group are equally wide. The spans must be in order."""
     lanes: list[Lane] = []
     group: list[int] = []
     ends: list[int] = []
-    for place in places:
-        end = max(place.end, place.start + SHORTEST)
-        if ends and place.start >= max(ends):
+    for span in spans:
+        end = max(span.end, span.start + SHORTEST)
+        if ends and span.start >= max(ends):
             lanes += [Lane(number, len(ends)) for number in group]
             group, ends = [], []
-        free = next((number for number, until in enumerate(ends) if until <= place.start), len(ends))
+        free = next((number for number, until in enumerate(ends) if until <= span.start), len(ends))
         if free == len(ends) < MAX_LANES:
             ends.append(end)
         free = min(free, MAX_LANES - 1)
@@ -126,21 +126,21 @@ def join_named_spans(spans: Iterable[tuple[int, int, str]]) -> list[tuple[int, i
     return [(start, end, ", ".join(name for name in names if name)) for start, end, names in joined]
 
 
-def pick_hours(places: Iterable[DayPlace]) -> range:
+def pick_hours(spans: Iterable[DaySpan]) -> range:
     """Choose the hours to show: all in which something may happen or does, and one on either side."""
-    known = list(places)
+    known = list(spans)
     if not known:
         return range(*USUAL_HOURS)
-    first = max(min(place.start for place in known) // 60 - 1, 0)
-    last = min(-(-max(place.end for place in known) // 60) + 1, 24)
+    first = max(min(span.start for span in known) // 60 - 1, 0)
+    last = min(-(-max(span.end for span in known) // 60) + 1, 24)
     last = min(max(last, first + FEWEST_HOURS), 24)
     return range(min(first, last - FEWEST_HOURS), last)
 
 
-def clip_place(place: DayPlace, hours: range) -> DayPlace | None:
+def clip_span(span: DaySpan, hours: range) -> DaySpan | None:
     """Leave out what is before and after the hours that are shown."""
-    start, end = max(place.start, hours.start * 60), min(place.end, hours.stop * 60)
-    return DayPlace(start, end) if start < end else None
+    start, end = max(span.start, hours.start * 60), min(span.end, hours.stop * 60)
+    return DaySpan(start, end) if start < end else None
 
 
 def begin_week(on: date, first_weekday: int) -> date:

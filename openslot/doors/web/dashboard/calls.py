@@ -85,7 +85,7 @@ async def show_call_page(request: Request, work: Work, user: User, call_id: UUID
 
 
 async def _fetch_transcript(request: Request, work: Work, call: Call) -> str | None:
-    """Fetch what was said; None: there is no transcript, or the provider does not give it now."""
+    """Fetch what was said; None if there is no transcript, or the provider does not give it now."""
     if call.transcript is None:
         return None
     await take(work.runtime, FILES, request.address)
@@ -118,7 +118,7 @@ async def play_recording(request: Request, work: Work, user: User, call_id: UUID
 
 
 def read_range(header: str, size: int) -> range | None:
-    """Read which bytes are asked for; None: all of them, also if several parts are; empty: there are none."""
+    """Read which bytes are asked for; None if all of them or several parts are; empty if there are none."""
     found = RANGE.fullmatch(header.strip())
     if found is None or found[1] == found[2] == "":
         return None

@@ -68,7 +68,7 @@ class ShownField(Struct, frozen=True, kw_only=True):
     """The portal's own name of the property."""
     refusal: str | None
     key: str | None = None
-    """Of the question whose answer it is."""
+    """The key of the question, if it is an answer."""
 
 
 @get("/settings/crm/{connection_id}/fields", limit=VIEWS)

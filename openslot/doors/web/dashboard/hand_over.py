@@ -19,9 +19,9 @@ from openslot.platform.routing import Form, Request, Response, get, post
 
 class HandOverForm(Struct, frozen=True, kw_only=True):
     place: UUID
-    """Who hosts it no longer."""
+    """The host who is replaced."""
     to: UUID | None = None
-    """Who hosts it instead; empty: the next one by the team's rule."""
+    """The new host; empty if it is the next one by the team's rule."""
     reason: ReasonText = ""
 
 
@@ -30,13 +30,13 @@ async def show_hand_over(
     request: Request, work: Work, user: User, booking_id: UUID, form: Form[HandOverForm] = Form()
 ) -> Response:
     """Show who could take a host's place, and why the others can't."""
-    details, places = await handovers.list_places(work, user, booking_id)
+    details, replaceable = await handovers.list_replaceable(work, user, booking_id)
     booking, sees = details.booking, sees_booking(details, user)
     is_request = booking.status is Status.PENDING_CONFIRMATION
     if not form.faults and not is_request and not rules.can_change(booking, now=work.now):
         return redirect(_write_back(details, user))
-    place = _find_place(places, form["place"] or request.query.get("place", ""))
-    takers = await handovers.list_takers(work, details, place)
+    leaving = _find_leaving(replaceable, form["place"] or request.query.get("place", ""))
+    takers = await handovers.list_takers(work, details, leaving)
     return page(
         "dashboard/hand_over.html",
         user,
@@ -45,8 +45,8 @@ async def show_hand_over(
         booking=booking,
         event_type=details.event_type,
         hosts=ListOfNames(tuple(each.name for each in details.hosts)),
-        place=place,
-        places=places,
+        leaving=leaving,
+        replaceable=replaceable,
         takers=[each for each in takers if each.is_free],
         others=[each for each in takers if not each.is_free],
         sees_invitee=sees,
@@ -64,7 +64,7 @@ async def show_hand_over(
 )
 async def hand_over(work: Work, user: User, booking_id: UUID, form: Form[HandOverForm]) -> Response:
     sent = form.get()
-    details, _ = await handovers.list_places(work, user, booking_id)
+    details, _ = await handovers.list_replaceable(work, user, booking_id)
     ref, reason = BookingRef(booking_id, None), sent.reason.strip() or None
     await handovers.reassign_booking(work, ref, from_user=sent.place, to_user=sent.to, reason=reason)
     if details.booking.status is Status.PENDING_CONFIRMATION:
@@ -91,9 +91,9 @@ def _write_back(details: BookingDetails, user: User) -> str:
     return f"/bookings/{details.booking.id}" if sees_booking(details, user) else write_ledger_path(details)
 
 
-def _find_place(places: tuple[ClaimedHost, ...], user_id: str) -> ClaimedHost:
-    """Return the place of a host, or the first one if that is not one of them."""
-    return next((each for each in places if str(each.user_id) == user_id), places[0])
+def _find_leaving(replaceable: tuple[ClaimedHost, ...], user_id: str) -> ClaimedHost:
+    """Return the host with this id, or the first one if that is not one of them."""
+    return next((each for each in replaceable if str(each.user_id) == user_id), replaceable[0])
 
 
 def write_ledger_path(details: BookingDetails) -> str:

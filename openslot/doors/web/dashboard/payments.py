@@ -203,9 +203,9 @@ async def show_payment(work: Work, user: User, payment_id: UUID) -> Response:
 class RefundForm(Struct, frozen=True, kw_only=True):
     amount: Annotated[str, Meta(max_length=20)] = ""
     everything: bool = False
-    """Which button was pressed: everything that is left, or the amount."""
+    """Whether everything that is left is refunded; otherwise the amount is."""
     left: int | None = None
-    """What was left when the form was opened, in the smallest unit."""
+    """The amount that was left when the form was opened, in the smallest unit."""
 
 
 @get("/payments/{payment_id}/refund")

@@ -69,17 +69,19 @@ def describe_step(effect: TimelineEffect, user: User, *, now: datetime) -> Step:
 
 
 def _name_webhook(effect: TimelineEffect) -> Text:
-    if effect.place is None:
+    if effect.target_name is None:
         return Text("Webhook to a deleted endpoint")
-    return Text("Webhook to %(host)s", host=urlsplit(effect.place).hostname or effect.place)
+    return Text("Webhook to %(host)s", host=urlsplit(effect.target_name).hostname or effect.target_name)
 
 
 def _name_calendar(effect: TimelineEffect) -> Text:
-    return Text("Calendar “%(name)s”", name=effect.place) if effect.place else Text("A disconnected calendar")
+    return (
+        Text("Calendar “%(name)s”", name=effect.target_name) if effect.target_name else Text("A disconnected calendar")
+    )
 
 
 def _name_crm(effect: TimelineEffect) -> Text:
-    return Text("CRM “%(name)s”", name=effect.place) if effect.place else Text("A disconnected CRM")
+    return Text("CRM “%(name)s”", name=effect.target_name) if effect.target_name else Text("A disconnected CRM")
 
 
 def _name_mail(effect: TimelineEffect) -> Text:
@@ -103,7 +105,7 @@ def _name_mail_follow_up(effect: TimelineEffect) -> Text:
 
 
 def _name_message(effect: TimelineEffect) -> Text:
-    told = {"channel": CHANNELS.get(Channel(effect.place or "sms"), ""), "recipient": effect.recipient or ""}
+    told = {"channel": CHANNELS.get(Channel(effect.target_name or "sms"), ""), "recipient": effect.recipient or ""}
     if effect.kind is EffectKind.MESSAGE:
         return Text("Reminder by %(channel)s to %(recipient)s", **told)
     return Text("Follow-up by %(channel)s to %(recipient)s", **told)

@@ -50,7 +50,7 @@ class SelectionForm(Struct, frozen=True, kw_only=True):
 
 class CancelSelectedForm(Struct, frozen=True, kw_only=True):
     ids: str = ""
-    """All of them, separated by commas: a form that is shown again has one value for each field."""
+    """The ids of all bookings, separated by commas: a form that is shown again has one value for each field."""
     reason: ReasonText = ""
 
 

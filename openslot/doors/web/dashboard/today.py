@@ -12,7 +12,7 @@ from openslot.domains.availability.grid import merge
 from openslot.domains.bookings.models import AgendaEntry
 from openslot.domains.event_types.models import LocationKind
 from openslot.doors.web.shared import words
-from openslot.doors.web.shared.days import place, tell_team
+from openslot.doors.web.shared.days import name_location, tell_team
 from openslot.doors.web.shared.figures import ShortDayOfWeek, ShortWeekday
 from openslot.platform.core.times import at_second, get_zone
 from openslot.platform.i18n import PluralText, Text
@@ -139,8 +139,8 @@ def show_today(
     ended = [entry for entry in entries if entry.ends_at <= now]
     left = [entry for entry in entries if entry.ends_at > now]
     coming: list[tuple[datetime, TodaysMeeting | BusyTime]] = [
-        (each.starts_at, _meeting(each, user, When.LATER if place else When.NEXT, failed=failed, now=now))
-        for place, each in enumerate(left)
+        (each.starts_at, _meeting(each, user, When.LATER if index else When.NEXT, failed=failed, now=now))
+        for index, each in enumerate(left)
     ]
     coming += _list_busy(busy, user, now=now)
     return TodaysLine(
@@ -201,7 +201,7 @@ def _meeting(entry: AgendaEntry, user: User, when: When, *, failed: Mapping[UUID
         email=entry.invitee_email,
         event_type_id=entry.event_type_id,
         event=entry.event_type_name,
-        details=tuple(each for each in (place(entry.location), guests, team) if each),
+        details=tuple(each for each in (name_location(entry.location), guests, team) if each),
         notes=entry.notes,
         join=entry.location.value if is_video and entry.location.value else None,
         until=format_until(entry.starts_at - now),

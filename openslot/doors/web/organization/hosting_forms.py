@@ -67,14 +67,14 @@ NAMES = {
 
 class HostRow(Struct, frozen=True, kw_only=True):
     host: UUID | None = None
-    """None: not checked."""
+    """None if not checked."""
     weight: Annotated[int, Meta(ge=0, le=1000)] | None = None
     priority: Annotated[int, Meta(ge=0, le=3)] | None = None
 
 
 class GroupForm(Struct, frozen=True, kw_only=True):
     id: UUID | None = None
-    """None: a new one, which is left out if it is empty."""
+    """None if the group is new; it is left out if it is empty."""
     pick: int | None = None
     who: Literal["all", "attributes", "listed"] = "all"
     attributes: Annotated[str, Meta(max_length=15_000)] = ""

@@ -154,7 +154,7 @@ class OrganizationForm(Struct, frozen=True, kw_only=True):
     name: Annotated[ShortLine, WhenEmpty(Text("Enter the name of the organization"))]
     slug: Annotated[str, Meta(pattern=LINE, max_length=50)] = ""
     plan: str = Plan.FREE
-    """Only administrators of the platform choose it."""
+    """The plan, which only administrators of the platform choose."""
 
 
 @get("/organization")

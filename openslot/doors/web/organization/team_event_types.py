@@ -37,9 +37,9 @@ class NewTeamEventTypeForm(Struct, frozen=True, kw_only=True):
     owner: Annotated[ShortLine, WhenEmpty(Text("Enter an email address"))]
     pick: Annotated[int, WhenEmpty(Text("Enter a number of hosts"))]
     hosts: list[UUID] = []
-    """Nobody, and nobody typed: everybody of the team."""
+    """The checked hosts; if there are neither these nor typed ones, everybody of the team hosts it."""
     typed_hosts: Annotated[str, Meta(max_length=50_000)] = ""
-    """Instead of boxes to check, in a large team."""
+    """The typed hosts, in a large team that has no boxes to check."""
     balance: Balance = Balance.SHARE
 
 

@@ -53,7 +53,7 @@ MAX_CHOICES = 25
 class ShownShare(Struct, frozen=True, kw_only=True):
     member: MemberShare
     length: float
-    """Of the bar of their bookings, in per cent of the longest."""
+    """The length of the bar of their bookings, in per cent of the longest."""
     of_bookings: Percent | None
     by_weight: Percent | None
     """None if all weigh the same."""
@@ -79,7 +79,7 @@ class ShownChoice(Struct, frozen=True, kw_only=True):
     remark: Text | None
     also_free: tuple[str, ...]
     starts_at: datetime | None
-    """Of the meeting."""
+    """When the meeting begins."""
     is_cancelled: bool
     hand_over: str | None
     """Where it is given to another host, if the reader may."""

@@ -38,7 +38,7 @@ def list_weekdays(formats: str) -> tuple[tuple[int, str, str], ...]:
     """List the weekdays in the place's order, from Monday as 0, each with its short and its full name."""
     locale = parse_formats(formats)
     short, full = locale.days["stand-alone"]["short"], locale.days["stand-alone"]["wide"]
-    order = [(locale.first_week_day + place) % 7 for place in range(7)]
+    order = [(locale.first_week_day + index) % 7 for index in range(7)]
     return tuple((day, short[day].rstrip("."), full[day]) for day in order)
 
 
@@ -48,11 +48,11 @@ def format_now(zone: str, formats: str, hours: Hours, *, now: datetime) -> str:
 
 
 class Full(Struct, frozen=True, kw_only=True):
-    """What of a month can be waited for: days without a free time, and sessions without a free seat."""
+    """The parts of a month that have a wait list: days without a free time, and sessions without a free seat."""
 
     days: frozenset[date] = frozenset()
     sessions: Mapping[date, Sequence[datetime]] = {}
-    """Their starts where they are shown."""
+    """The starts of full sessions by day, where they are shown."""
     url: str = ""
     """Where people join the wait list, up to the date."""
 
@@ -151,6 +151,7 @@ def _begin_button(utc_day: int) -> str:
     return f'<button name="start" value="{date_of(utc_day)}'
 
 
+# A month with a start every quarter of an hour: 0.2 ms to read its buttons from here, 3.3 ms to write them again.
 class _EndsOfButtons(dict[int, str]):
     """The time of a button and its label, by the second of the day in UTC."""
 
@@ -235,8 +236,8 @@ def _by_day(found: MonthOfSlots) -> dict[date, list[Run]]:
 def _choose(days: list[date], on: date | None) -> date | None:
     if not days:
         return None
-    place = bisect_left(days, on) if on is not None else 0
-    return days[place] if place < len(days) else days[0]
+    index = bisect_left(days, on) if on is not None else 0
+    return days[index] if index < len(days) else days[0]
 
 
 def _count_seats(found: MonthOfSlots) -> SeatsLeft | None:

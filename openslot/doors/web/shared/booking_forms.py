@@ -44,7 +44,7 @@ class BookingForm(Struct, frozen=True, kw_only=True):
     location: Annotated[str, Meta(max_length=100)] = ""
     """The id of the one that was chosen; what it asks for is read beside it."""
     messages: ConsentText | None = None
-    """What the invitee has agreed to, as the box says it; None: it is not ticked."""
+    """The text beside the box, if the invitee has ticked it."""
     phone: Annotated[str, Meta(max_length=50)] = ""
     phone_key: Annotated[str, Meta(max_length=50)] = ""
     """The question whose answer is the phone number, if there is one."""
@@ -56,7 +56,7 @@ class BookingForm(Struct, frozen=True, kw_only=True):
 
 
 def read_recurrence(weeks: str, on_conflict: str) -> Recurrence | None:
-    """Read in how many weeks to book; None: once. What is no number is refused as too few."""
+    """Read in how many weeks to book; None if once. What is no number is refused as too few."""
     if weeks in {"", "1"}:
         return None
     return Recurrence(
@@ -73,7 +73,7 @@ def begin_form(event_type: EventType, options: Options) -> Form[BookingForm]:
         given = options.prefill(question.key) if question.key not in values else ""
         if question.kind is QuestionKind.CHOICES:
             picked = [each.strip() for each in given.split(",")]
-            chosen = [(place, option) for place, option in enumerate(question.options) if option in picked]
+            chosen = [(index, option) for index, option in enumerate(question.options) if option in picked]
             values |= {f"picks.{question.key}.{place}": option for place, option in chosen}
         elif question.kind is QuestionKind.CHECKBOX:
             if given.lower() in {"1", "true", "on", "yes"}:
@@ -116,7 +116,7 @@ class Picked(Struct, frozen=True, kw_only=True):
     nearest: Sequence[ShownStart] = ()
     is_open: bool = True
     durations: Sequence[ShownDuration] = ()
-    """What invitees choose from; none if there is nothing to choose."""
+    """The durations that invitees choose from; empty if there is nothing to choose."""
 
     @property
     def duration(self) -> ShownDuration | None:

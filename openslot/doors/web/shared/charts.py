@@ -76,7 +76,7 @@ class Chart(Struct, frozen=True, kw_only=True):
     """The comparison: a path in a box of 1000 by 100; empty if there is none."""
     columns: tuple[ChartColumn, ...]
     sentence: Text
-    """What to see in it."""
+    """The summary of the chart in a sentence."""
 
     @property
     def is_empty(self) -> bool:
@@ -96,7 +96,7 @@ def list_ticks(max_: float, *, least_step: float = 1) -> list[float]:
     unit = 10.0 ** floor(log10(rough))
     step = next(factor * unit for factor in (1, 2, 5, 10) if factor * unit >= rough * (1 - 1e-9))
     step = int(step) if step >= 1 else step
-    return [step * place for place in range(ceil(max_ / step - 1e-9) + 1)]
+    return [step * index for index in range(ceil(max_ / step - 1e-9) + 1)]
 
 
 def draw_chart(
@@ -130,10 +130,10 @@ def draw_chart(
 
 def _name_peak(names: Sequence[Written], sums: Sequence[float], write: Write) -> Text:
     """Say what to see: the column with the most, the last one if there are several."""
-    place = max(range(len(sums)), key=lambda each: (sums[each], each), default=0)
-    if not sums or not sums[place]:
+    most = max(range(len(sums)), key=lambda each: (sums[each], each), default=0)
+    if not sums or not sums[most]:
         return Text("Nothing in this period.")
-    return Text("Most: %(period)s, %(amount)s.", period=names[place], amount=write(sums[place]))
+    return Text("Most: %(period)s, %(amount)s.", period=names[most], amount=write(sums[most]))
 
 
 def _list_columns(
@@ -144,19 +144,19 @@ def _list_columns(
         ChartColumn(
             name=name,
             # A label needs room behind it.
-            label=label if place % every == 0 and (count - place) * 2 >= every else None,
-            values=tuple(write(one.values[place]) for one in shown),
-            is_late=place * 2 >= count,
+            label=label if index % every == 0 and (count - index) * 2 >= every else None,
+            values=tuple(write(one.values[index]) for one in shown),
+            is_late=index * 2 >= count,
         )
-        for place, (name, label) in enumerate(names)
+        for index, (name, label) in enumerate(names)
     ]
 
 
 def _stack(series: Sequence[Series], top: float) -> Sequence[Bar]:
     count = max((len(one.values) for one in series), default=0)
     bars: list[Bar] = []
-    for place in range(count):
-        heights = [max(_share(one.values[place], top), LEAST) if one.values[place] else 0 for one in series]
+    for index in range(count):
+        heights = [max(_share(one.values[index], top), LEAST) if one.values[index] else 0 for one in series]
         fits = min(1, 100 / (sum(heights) or 1))
         ground = 100.0
         for one, height in zip(series, heights, strict=True):
@@ -164,7 +164,7 @@ def _stack(series: Sequence[Series], top: float) -> Sequence[Bar]:
             if height:
                 bars.append(
                     Bar(
-                        x=_round((place + (1 - FILLED) / 2) * 100 / count),
+                        x=_round((index + (1 - FILLED) / 2) * 100 / count),
                         y=_round(max(ground, 0)),
                         width=_round(FILLED * 100 / count),
                         height=_round(height * fits),
@@ -177,7 +177,7 @@ def _stack(series: Sequence[Series], top: float) -> Sequence[Bar]:
 def draw_line(values: Sequence[float], top: float) -> str:
     """Draw a line through the middle of every column, in a box of 1000 by 100."""
     width = 1000 / max(len(values), 1)
-    points = [(width * (place + 0.5), 100 - _share(value, top)) for place, value in enumerate(values)]
+    points = [(width * (index + 0.5), 100 - _share(value, top)) for index, value in enumerate(values)]
     return _path([(0, points[0][1]), *points, (1000, points[0][1])] if len(points) == 1 else points)
 
 
@@ -189,7 +189,7 @@ def draw_spark(values: Sequence[float]) -> str | None:
     if len(values) < 2:
         return None
     top, width = max(values) or 1, 100 / (len(values) - 1)
-    line = _path([(width * place, 34 - 32 * value / top) for place, value in enumerate(values)], digits=1)
+    line = _path([(width * index, 34 - 32 * value / top) for index, value in enumerate(values)], digits=1)
     return f"{line}H109V45H-9V{round(34 - 32 * values[0] / top, 1):g}z"
 
 
@@ -197,9 +197,9 @@ class FunnelStage(Struct, frozen=True, kw_only=True):
     name: Text
     count: int
     of_hundred: ShownNumber | None
-    """Of the first stage; None for the first itself, and if nobody was there."""
+    """The share of the first stage, in per cent; None for the first itself, and if nobody was there."""
     path: str
-    """Its part of the drawing, in a box of 100 per stage by 100."""
+    """The path of its part of the drawing, in a box of 100 per stage by 100."""
 
 
 def draw_funnel(stages: Sequence[tuple[Text, int]]) -> tuple[FunnelStage, ...]:
@@ -210,10 +210,10 @@ def draw_funnel(stages: Sequence[tuple[Text, int]]) -> tuple[FunnelStage, ...]:
         FunnelStage(
             name=name,
             count=count,
-            of_hundred=ShownNumber(round(100 * count / first, 1)) if place and first else None,
-            path=_flow(place * 100, height, after),
+            of_hundred=ShownNumber(round(100 * count / first, 1)) if index and first else None,
+            path=_flow(index * 100, height, after),
         )
-        for place, ((name, count), (height, after)) in enumerate(
+        for index, ((name, count), (height, after)) in enumerate(
             zip(stages, pairwise([*heights, *heights[-1:]]), strict=True)
         )
     )

@@ -18,7 +18,7 @@ from openslot.platform.core.times import get_zone
 from openslot.platform.i18n import PluralText, Text, recall
 
 E = TypeVar("E")
-PLACES = {
+LOCATION_NAMES = {
     LocationKind.VIDEO_LINK: Text("video"),
     LocationKind.PHONE: Text("phone"),
     LocationKind.IN_PERSON: Text("in person"),
@@ -35,9 +35,9 @@ class BookingRow(Struct, frozen=True, kw_only=True):
     tone: str
     no_show: bool = False
     path: str | None = None
-    """Where the row leads to; None: to the booking."""
+    """Where the row leads to; None if it is the booking."""
     email: str | None = None
-    """Of the person whose face the row shows; None where all rows are about the same person."""
+    """The address of the person whose face the row shows; None if all rows are about the same person."""
 
 
 class DayOfRows(Struct, frozen=True):
@@ -62,11 +62,11 @@ def group_by_day(
         yield words.day_heading(on, today=today), list(found)
 
 
-def place(location: Location) -> str | None:
+def name_location(location: Location) -> str | None:
     """Name where a meeting takes place in a word or two."""
     if location.kind in {LocationKind.IN_PERSON, LocationKind.TEXT} and location.value:
         return location.value
-    return PLACES.get(location.kind)
+    return LOCATION_NAMES.get(location.kind)
 
 
 def tell_team(team_name: str | None, others: Sequence[str]) -> str | None:
@@ -107,7 +107,7 @@ def _details(entry: AgendaEntry, user: User, *, failed: int, now: datetime) -> I
         yield Text("No-show")
     yield entry.event_type_name
     yield tell_team(entry.team_name, entry.other_hosts)
-    yield place(entry.location)
+    yield name_location(entry.location)
     if entry.guests:
         yield PluralText("%(count)s guest", "%(count)s guests", count=len(entry.guests))
     if entry.status is Status.CANCELLED:

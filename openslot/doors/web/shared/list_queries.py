@@ -38,7 +38,7 @@ class ListQuery(Struct, frozen=True, kw_only=True):
 
     path: str
     form: Form[Any]
-    """What was typed, without what can't be shown, and the faults."""
+    """The typed values, without those that can't be shown, and the faults."""
     span: Span
     page: int
 

@@ -14,15 +14,15 @@ from openslot.platform.i18n import Text
 
 class NavigationGroup(StrEnum):
     MAIN = "main"
-    """In the navigation of every page."""
+    """The navigation of every page."""
     SETTINGS = "settings"
-    """In the tabs of the settings, which the navigation shows as one item."""
+    """The tabs of the settings, which the navigation shows as one item."""
     ADMINISTRATION = "administration"
-    """In the navigation, below the heading “Administration”."""
+    """The part of the navigation below the heading “Administration”."""
     ORGANIZATION = "organization"
-    """In the navigation, below the heading “Organization”."""
+    """The part of the navigation below the heading “Organization”."""
     PALETTE = "palette"
-    """Only in the palette."""
+    """The palette alone."""
 
 
 class NavigationAudience(StrEnum):
@@ -30,13 +30,13 @@ class NavigationAudience(StrEnum):
     ADMINISTRATORS = "administrators"
     """Owners and administrators of an organization."""
     MEMBERS = "members"
-    """Those who belong to an organization and look after none."""
+    """Members of an organization who do not administer it."""
     FOUNDERS = "founders"
-    """Those who belong to none and may create one."""
+    """Users without an organization who may create one."""
     PAID = "paid"
-    """Those who can be paid for meetings, or were."""
+    """Hosts who can be paid for meetings, or were."""
     CONNECTED = "connected"
-    """Those who have a number for messages or calls."""
+    """Hosts who have a number for messages or calls."""
     UNCONNECTED = "unconnected"
     PLATFORM = "platform"
     """Administrators of the platform."""
@@ -50,9 +50,9 @@ class NavigationItem(Struct, frozen=True):
     label: Text | None = None
     """A shorter name for the navigation, where the heading of the group says the rest."""
     keys: str = ""
-    """What to press to go there, one after the other."""
+    """The keys that lead there, pressed one after the other."""
     icon: str = ""
-    """Its icon in the navigation."""
+    """The name of the icon in the navigation."""
     group: NavigationGroup = NavigationGroup.PALETTE
     is_in_bar: bool = False
     """Whether a phone has it in the bar at the bottom."""
@@ -70,7 +70,7 @@ _of_organization = partial(NavigationItem, group=NavigationGroup.ORGANIZATION)
 _looked_after = partial(_of_organization, audience=NavigationAudience.ADMINISTRATORS)
 _of_platform = partial(NavigationItem, group=NavigationGroup.ADMINISTRATION, audience=NavigationAudience.PLATFORM)
 TALKS, CALLS = Text("Conversations"), Text("Calls")
-PLACES = (
+ITEMS = (
     _in_bar("/", Text("Home"), keys="g h", icon="home"),
     _in_bar("/bookings", Text("Bookings"), keys="g b", icon="calendar"),
     NavigationItem("/bookings/day", Text("Day")),
@@ -191,15 +191,15 @@ def audiences_of(entry: Entry) -> frozenset[NavigationAudience]:
     return frozenset(audiences)
 
 
-def list_places(audiences: frozenset[NavigationAudience]) -> tuple[NavigationItem, ...]:
-    return tuple(place for place in PLACES if place.audience in audiences)
+def list_items(audiences: frozenset[NavigationAudience]) -> tuple[NavigationItem, ...]:
+    return tuple(item for item in ITEMS if item.audience in audiences)
 
 
 # Every page shows them, and to select them there takes a template longer than to write them.
-# benchmarks/caches.py: group the places of the navigation, in every page, 51 times
+# benchmarks/caches.py: group the items of the navigation, in every page, 51 times
 @cache
-def group_places(audiences: frozenset[NavigationAudience]) -> dict[str, tuple[NavigationItem, ...]]:
-    """List the places of each group, and those of a phone's bar."""
-    places = list_places(audiences)
-    groups = {str(group): tuple(place for place in places if place.group is group) for group in NavigationGroup}
-    return {**groups, "bar": tuple(place for place in places if place.is_in_bar)}
+def group_items(audiences: frozenset[NavigationAudience]) -> dict[str, tuple[NavigationItem, ...]]:
+    """List the items of each group, and those of a phone's bar."""
+    items = list_items(audiences)
+    groups = {str(group): tuple(item for item in items if item.group is group) for group in NavigationGroup}
+    return {**groups, "bar": tuple(item for item in items if item.is_in_bar)}

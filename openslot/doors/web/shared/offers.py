@@ -3,7 +3,7 @@
 from babel.lists import format_list
 from msgspec import Struct
 
-from openslot.domains.bookings.words import format_place
+from openslot.domains.bookings.words import format_location
 from openslot.domains.event_types.models import EventType, Location, LocationAsks, LocationKind
 from openslot.domains.event_types.rules import is_offered, is_told_when_booked
 from openslot.domains.payments.words import describe_policy, show_amount
@@ -42,9 +42,9 @@ def list_facts(event_type: EventType, host_name: str, locale: Locale) -> list[Sh
     """Say what those who book should know, in the order of its weight."""
     facts = [ShownFact("clock", format_durations(event_type))]
     facts += [
-        ShownFact(ICONS[location.kind], place)
+        ShownFact(ICONS[location.kind], words)
         for location in event_type.all_locations
-        if (place := format_offered_place(location, host_name))
+        if (words := format_offered_location(location, host_name))
     ]
     if event_type.seats > 1:
         facts.append(ShownFact("people", Text("Up to %(count)s people", count=event_type.seats)))
@@ -62,12 +62,12 @@ def list_facts(event_type: EventType, host_name: str, locale: Locale) -> list[Sh
     return facts
 
 
-def format_offered_place(location: Location, host_name: str) -> str | None:
+def format_offered_location(location: Location, host_name: str) -> str | None:
     """Say where a meeting would take place, to those who have not booked it."""
-    return TOLD_LATER[location.kind] if is_told_when_booked(location) else format_place(location, host_name)
+    return TOLD_LATER[location.kind] if is_told_when_booked(location) else format_location(location, host_name)
 
 
-class ShownPlace(Struct, frozen=True, kw_only=True):
+class ShownLocation(Struct, frozen=True, kw_only=True):
     """A location to choose, or one that asks for something."""
 
     id: str
@@ -75,14 +75,14 @@ class ShownPlace(Struct, frozen=True, kw_only=True):
     asks: LocationAsks | None
 
 
-def list_places(event_type: EventType, host_name: str) -> tuple[ShownPlace, ...]:
+def list_locations(event_type: EventType, host_name: str) -> tuple[ShownLocation, ...]:
     """List the locations that a form has fields for; none if there is nothing to choose or to tell."""
     if not event_type.locations and not event_type.location.asks:
         return ()
     return tuple(
-        ShownPlace(
+        ShownLocation(
             id=each.id or "",
-            words=format_offered_place(each, host_name) or LOCATION_KINDS[each.kind],
+            words=format_offered_location(each, host_name) or LOCATION_KINDS[each.kind],
             asks=each.asks or None,
         )
         for each in event_type.all_locations

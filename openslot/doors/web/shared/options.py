@@ -63,7 +63,7 @@ class Options(Struct, frozen=True, kw_only=True):
     came_from: str = ""
 
     carried: Mapping[str, str] = {}
-    """What every later step is told again."""
+    """The parameters that every later step is sent again."""
 
     @property
     def query(self) -> str:

@@ -16,7 +16,7 @@ from openslot.doors.http.doors import Exchange
 from openslot.doors.web.shared import marks
 from openslot.doors.web.shared.cookies import FIELD, csrf_token
 from openslot.doors.web.shared.frame import show_frame
-from openslot.doors.web.shared.navigation import SHORTCUTS, NavigationAudience, audiences_of, group_places, list_places
+from openslot.doors.web.shared.navigation import SHORTCUTS, NavigationAudience, audiences_of, group_items, list_items
 from openslot.doors.web.shared.templating import get_template, templates
 from openslot.doors.web.shared.words import FILTERS
 from openslot.doors.web.shared.zones import zone_name
@@ -35,7 +35,7 @@ class MailNotice(Struct, frozen=True):
 
     sent: Text
     kept: Text
-    """If mail stays in the embedded mailbox."""
+    """The notice if mail stays in the embedded mailbox."""
 
 
 Notices = Mapping[str, Text | MailNotice]
@@ -48,9 +48,9 @@ class Page(Struct, frozen=True, kw_only=True):
     user: User | None
     values: dict[str, object]
     notices: Notices
-    """What the page says first after a redirect, by the `done` of its address."""
+    """The notices that the page begins with after a redirect, by the `done` of its address."""
     locale: Locale | None = None
-    """The language in which to show it; None: the reader's."""
+    """The language in which to show it; None if it is the reader's."""
 
 
 @pass_context
@@ -103,8 +103,8 @@ def write_page(shown: object, exchange: Exchange) -> bytes:
         "user": shown.user,
         "this_path": exchange.path,
         "csrf": token,
-        "places": list_places(audiences),
-        "grouped": group_places(audiences),
+        "places": list_items(audiences),
+        "grouped": group_items(audiences),
         "palette": f"/help/palette?v={find_palette(audiences, locale.language).version}",
         "now": exchange.work.now if hasattr(exchange, "work") else exchange.runtime.clock(),
         **(show_frame(exchange, shown.user, locale) if shown.user else {}),
@@ -119,7 +119,7 @@ def write_page(shown: object, exchange: Exchange) -> bytes:
 def find_palette(audiences: frozenset[NavigationAudience], language: Language) -> Asset:
     """Write the list of pages and actions, once."""
     locale = Locale(language=language, formats=language.formats)
-    return make_asset(render("layout/palette.html", locale, places=list_places(audiences)), HTML)
+    return make_asset(render("layout/palette.html", locale, places=list_items(audiences)), HTML)
 
 
 def render(template: str, locale: Locale, **values: object) -> bytes:

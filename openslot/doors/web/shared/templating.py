@@ -14,7 +14,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from openslot.doors.web.shared.static_files import static_url
-from openslot.platform.core.text import defuse, without_turns
+from openslot.platform.core.text import defuse, without_direction_marks
 from openslot.platform.i18n.languages import Language
 from openslot.platform.i18n.localization import get_catalog, localize
 
@@ -82,7 +82,12 @@ templates = Environment(
 templates.policies["ext.i18n.trimmed"] = True
 templates.newstyle_gettext = True  # type: ignore[attr-defined]
 templates.globals["static"] = static_url
-templates.filters |= {"defused": _defuse, "localized": _localize, "sentence": _sentence, "without_turns": without_turns}
+templates.filters |= {
+    "defused": _defuse,
+    "localized": _localize,
+    "sentence": _sentence,
+    "without_direction_marks": without_direction_marks,
+}
 
 
 def get_template(name: str, language: Language) -> Template:

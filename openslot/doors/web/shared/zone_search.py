@@ -42,10 +42,10 @@ class FoundZone(Struct, frozen=True, kw_only=True):
 class _Entry(Struct, frozen=True, kw_only=True):
     shown: FoundZone
     names: tuple[str, ...]
-    """By which it is found, as `fold` writes them."""
+    """The names by which it is found, as `fold` writes them."""
     shared: tuple[str, ...]
     """Names of its country and of its time, which others have too."""
-    place: int
+    order: int
     """Where it stands among those that are found equally well."""
     is_extra: bool
     """Whether its zone is called after another city, which stands for the country and the time."""
@@ -67,7 +67,7 @@ def find_zones(search: str, locale: Locale, *, now: datetime) -> list[FoundZone]
     if match := OFFSET.fullmatch(wanted):
         found = _with_offset(entries, match, now)
     else:
-        ranked = [(rank, each.place, each) for each in entries if wanted and (rank := _rank(each, wanted)) is not None]
+        ranked = [(rank, each.order, each) for each in entries if wanted and (rank := _rank(each, wanted)) is not None]
         found = [each for _, _, each in sorted(ranked, key=lambda one: one[:2])]
     return [each.shown for each in found[:MAX_FOUND]]
 
@@ -131,7 +131,7 @@ def _with_offset(entries: tuple[_Entry, ...], match: re.Match[str], now: datetim
     sign = 1 if match[1] == "+" else -1
     wanted = sign * timedelta(hours=int(match[2]), minutes=int(match[3] or 0))
     fitting = (each for each in entries if now.astimezone(get_zone(each.shown.zone)).utcoffset() == wanted)
-    return sorted((each for each in fitting if not each.is_extra), key=lambda each: each.place)
+    return sorted((each for each in fitting if not each.is_extra), key=lambda each: each.order)
 
 
 def _rank(entry: _Entry, wanted: str) -> int | None:
@@ -166,14 +166,14 @@ def list_entries(language: Language) -> tuple[_Entry, ...]:
     # A name in brackets is that of a neighbour with the same time.
     main = {_current(zone) for name, zone in get_global("windows_zone_mapping").items() if "(" not in name}
     entries = dict[str, _Entry]()
-    for place, (zone, shown) in enumerate(list_offered(language).items()):
+    for index, (zone, shown) in enumerate(list_offered(language).items()):
         names = (shown.city, shown.label, english[zone].city, zone, *former_names().get(zone, ()))
         shared = (*_countries(zone, language.formats), *_names_of_time(zone, language.formats))
         entries[zone] = _make_entry(
             shown,
             tuple({*map(fold, names)}),
             tuple({*map(fold, shared)}),
-            place=place if zone in main or zone == "UTC" else place + len(english),
+            order=index if zone in main or zone == "UTC" else index + len(english),
         )
     extra = (_make_extra(entries[city.zone], city.name_in(language.tag), city.name) for city in list_cities())
     return (*entries.values(), *extra)
@@ -182,17 +182,17 @@ def list_entries(language: Language) -> tuple[_Entry, ...]:
 def _make_extra(entry: _Entry, name: str, english: str) -> _Entry:
     shown = FoundZone(zone=entry.shown.zone, city=name, country=entry.shown.country)
     names = tuple({fold(name), fold(english), fold(shown.label)})
-    return _make_entry(shown, names, entry.shared, place=entry.place, is_extra=True)
+    return _make_entry(shown, names, entry.shared, order=entry.order, is_extra=True)
 
 
 def _make_entry(
-    shown: FoundZone, names: tuple[str, ...], shared: tuple[str, ...], *, place: int, is_extra: bool = False
+    shown: FoundZone, names: tuple[str, ...], shared: tuple[str, ...], *, order: int, is_extra: bool = False
 ) -> _Entry:
     return _Entry(
         shown=shown,
         names=names,
         shared=shared,
-        place=place,
+        order=order,
         is_extra=is_extra,
         own_words=_words(names if is_extra else names + shared),
         shared_words=_words(shared),

@@ -86,7 +86,7 @@ class OutboundResponse(Struct, frozen=True):
 
     status: int
     headers: dict[str, str]
-    """By lower-case name; the values of a repeated name are joined by commas."""
+    """The headers by lower-case name; the values of a repeated name are joined by commas."""
     body: bytes
     truncated: bool
     elapsed_ms: int

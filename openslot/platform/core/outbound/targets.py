@@ -85,9 +85,9 @@ class OutboundFailed(httpx2.TransportError):
         super().__init__(str(message))
         self.kind = kind
         self.message = str(message)
-        """In English, for programs and logs."""
+        """The message in English, for programs and logs."""
         self.sentence = message
-        """As it was raised: a `Text` can be shown in the reader's language."""
+        """The message as it was raised: a `Text` can be shown in the reader's language."""
 
     @property
     def may_have_arrived(self) -> bool:

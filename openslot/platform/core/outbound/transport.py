@@ -228,9 +228,9 @@ class RequestLimits(Struct, frozen=True):
     """How long a request may take and how large its response may be."""
 
     connect_within: timedelta = timedelta(seconds=5)
-    """For the look-up, the connection and the TLS handshake together."""
+    """The limit of the look-up, the connection and the TLS handshake together."""
     within: timedelta = timedelta(seconds=30)
-    """From the look-up to the last byte of the body, redirects included."""
+    """The limit from the look-up to the last byte of the body, redirects included."""
     at_most: int = 10 * 1024 * 1024
     """Bytes of one response's body."""
 

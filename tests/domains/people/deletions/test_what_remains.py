@@ -11,7 +11,7 @@ from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.models import UNAVAILABLE
 from openslot.domains.exports import operations as exports
 from openslot.domains.people import operations as people
-from openslot.domains.people.deletions import REMAINS
+from openslot.domains.people.deletions import SURVIVING_TABLES
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.work import Runtime
 from openslot.platform.i18n import keep
@@ -46,8 +46,8 @@ async def find_tables_with(runtime: Runtime, needle: str) -> set[str]:
 async def test_every_table_is_erased_or_has_a_reason_to_remain(runtime: Runtime) -> None:
     personal = await list_personal_tables(runtime) - {"account_deletions", "events"}
 
-    assert personal & REMAINS.keys() == set()
-    assert personal | REMAINS.keys() == await list_tables(runtime)
+    assert personal & SURVIVING_TABLES.keys() == set()
+    assert personal | SURVIVING_TABLES.keys() == await list_tables(runtime)
 
 
 async def test_nothing_personal_remains(

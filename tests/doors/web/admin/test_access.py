@@ -8,7 +8,7 @@ from openslot.domains.accounts.members.operations import add_organization_member
 from openslot.domains.accounts.models import Role, User
 from openslot.domains.accounts.organizations import operations as organizations
 from openslot.domains.accounts.plans import Plan
-from openslot.doors.web.shared.navigation import PLACES
+from openslot.doors.web.shared.navigation import ITEMS
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.work import Runtime
 from openslot.platform.routing import collect, find_declaration
@@ -117,7 +117,7 @@ async def test_only_administrators_of_the_platform_come_in(
 
 def test_the_pages_are_under_one_address_and_in_the_navigation() -> None:
     assert all(path.startswith("/admin/") for _, path in routes())
-    named = {place.path for place in PLACES if place.group == "administration"}
+    named = {item.path for item in ITEMS if item.group == "administration"}
     assert named <= {path for method, path in routes() if method == "GET"}
 
 

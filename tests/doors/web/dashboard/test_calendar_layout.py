@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from openslot.doors.web.dashboard.calendar_layout import (
     MAX_LANES,
-    DayPlace,
+    DaySpan,
     assign_lanes,
     begin_week,
-    clip_place,
+    clip_span,
     count_minutes,
+    find_now,
     join_named_spans,
     pick_hours,
-    place_by_day,
-    place_now,
-    place_on,
+    span_on,
+    spans_by_day,
 )
 from openslot.platform.core.times import DAY, Offsets, day_number, floor_second, get_offsets, get_zone, local_day
 
@@ -64,8 +64,8 @@ def test_a_span_is_at_its_place_on_the_clock(
     zone: str, on: str, start: str, end: str, place: tuple[int, int] | None
 ) -> None:
     day = date.fromisoformat(on)
-    found = place_on(offsets_of(zone, day), day_number(day), second(start), second(end))
-    assert found == (None if place is None else DayPlace(*place))
+    found = span_on(offsets_of(zone, day), day_number(day), second(start), second(end))
+    assert found == (None if place is None else DaySpan(*place))
 
 
 @given(
@@ -77,14 +77,14 @@ def test_a_span_is_on_exactly_the_days_that_it_touches(zone: str, start: int, le
     at = datetime.fromtimestamp(start, UTC).date()
     offsets, own = offsets_of(zone, at), get_zone(zone)
     around = range(day_number(at) - 5, day_number(at) + 9)
-    shown = dict(place_by_day(offsets, around, start, start + length))
+    shown = dict(spans_by_day(offsets, around, start, start + length))
     touched = {local_day(own, each) for each in (*range(start, start + length, 600), start + length - 1)}
 
     assert set(shown) == touched
     assert all(0 <= place.start < place.end <= 1440 for place in shown.values())
     first = divmod(start + _offset(zone, start), DAY)
     assert shown[first[0]].start <= first[1] // 60
-    assert place_now(offsets, start) == (first[0], DayPlace(first[1] // 60, first[1] // 60))
+    assert find_now(offsets, start) == (first[0], DaySpan(first[1] // 60, first[1] // 60))
 
 
 def _offset(zone: str, instant: int) -> int:
@@ -106,12 +106,12 @@ LANES: list[tuple[list[tuple[int, int]], list[str]]] = [
 
 @pytest.mark.parametrize(("places", "classes"), LANES)
 def test_meetings_that_overlap_are_side_by_side(places: list[tuple[int, int]], classes: list[str]) -> None:
-    assert [lane.classes for lane in assign_lanes([DayPlace(*place) for place in places])] == classes
+    assert [lane.classes for lane in assign_lanes([DaySpan(*place) for place in places])] == classes
 
 
 @given(st.lists(st.tuples(st.integers(0, 1400), st.integers(25, 120)), max_size=MAX_LANES))
 def test_no_meeting_hides_another(spans: list[tuple[int, int]]) -> None:
-    places = sorted(DayPlace(start, min(start + length, 1440)) for start, length in spans)
+    places = sorted(DaySpan(start, min(start + length, 1440)) for start, length in spans)
     placed = list(zip(places, assign_lanes(places), strict=True))
 
     assert all(lane.number < lane.of for _, lane in placed)
@@ -122,7 +122,7 @@ def test_no_meeting_hides_another(spans: list[tuple[int, int]]) -> None:
 
 
 def test_more_meetings_than_lanes_share_the_last() -> None:
-    lanes = assign_lanes([DayPlace(540, 600)] * (MAX_LANES + 3))
+    lanes = assign_lanes([DaySpan(540, 600)] * (MAX_LANES + 3))
     assert max(lane.number for lane in lanes) == MAX_LANES - 1
 
 
@@ -139,12 +139,12 @@ HOURS: list[tuple[list[tuple[int, int]], tuple[int, int]]] = [
 
 @pytest.mark.parametrize(("places", "hours"), HOURS)
 def test_only_hours_in_which_something_happens_are_shown(places: list[tuple[int, int]], hours: tuple[int, int]) -> None:
-    assert pick_hours(DayPlace(*place) for place in places) == range(*hours)
+    assert pick_hours(DaySpan(*place) for place in places) == range(*hours)
 
 
 def test_what_is_outside_of_the_hours_is_cut_off() -> None:
-    assert clip_place(DayPlace(0, 1440), range(8, 19)) == DayPlace(480, 1140)
-    assert clip_place(DayPlace(0, 480), range(8, 19)) is None
+    assert clip_span(DaySpan(0, 1440), range(8, 19)) == DaySpan(480, 1140)
+    assert clip_span(DaySpan(0, 480), range(8, 19)) is None
 
 
 def test_busy_times_that_overlap_are_one_with_both_names() -> None:
@@ -175,5 +175,5 @@ def test_a_week_begins_where_the_reader_begins_it(on: str, first_weekday: int, f
 
 
 def test_a_place_is_a_few_classes() -> None:
-    assert DayPlace(645, 735).classes == "at h10 m4 n5 H1 M3"
-    assert DayPlace(0, 1440).classes == "at H24"
+    assert DaySpan(645, 735).classes == "at h10 m4 n5 H1 M3"
+    assert DaySpan(0, 1440).classes == "at H24"

@@ -47,9 +47,9 @@ async def change_weekly_hours(
         typed = [range_fields.read_typed(form.values, f"d{day}") for day in DAYS]
         unsaved = _edit(typed, form.values)
         hours = {
-            f"d{day}.{place}.{part}": text
+            f"d{day}.{index}.{part}": text
             for day, pairs in enumerate(typed)
-            for place, pair in enumerate(pairs)
+            for index, pair in enumerate(pairs)
             for part, text in zip(("start", "end"), pair, strict=True)
         }
         return await schedule_page(

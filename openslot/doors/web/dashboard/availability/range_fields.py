@@ -35,7 +35,7 @@ class DayFields(Struct, frozen=True, kw_only=True):
     name: WeekdayName | None
     ranges: tuple[RangeFields, ...]
     hours: Hours
-    """Those of the ranges that are valid."""
+    """The hours of the valid ranges."""
 
     @property
     def is_full(self) -> bool:
@@ -83,8 +83,8 @@ def fill_day(
     late = [TimeRange(0, each.end_minute - MINUTES_A_DAY) for each in before if each.end_minute > MINUTES_A_DAY]
     earlier: list[TimeRange] = []
     fields: list[RangeFields] = []
-    for place, (start, end) in enumerate(typed):
-        blank = RangeFields(name=f"{prefix}.{place}", start=start, end=end)
+    for index, (start, end) in enumerate(typed):
+        blank = RangeFields(name=f"{prefix}.{index}", start=start, end=end)
         checked, hours = (
             _check(blank, [*late, *earlier], weekday) if start or end or not may_be_empty else (blank, None)
         )

@@ -44,7 +44,7 @@ class CalendarProvider(Struct, frozen=True, kw_only=True):
     key: str
     name: str
     address: str | None
-    """None: each installation has its own, so it is asked for."""
+    """None if each installation has its own, so it is asked for."""
     hint: Text
 
 

@@ -193,11 +193,11 @@ def _list_columns(found: ContactImport, lines: Sequence[ImportLine], chosen: Seq
     return [
         ImportColumn(
             name=name[:100],
-            number=place + 1,
-            samples=tuple(line.cells[place][:80] for line in lines if place < len(line.cells) and line.cells[place]),
-            field=chosen[place] if chosen[place] in COLUMN_NAMES else NOT_IMPORTED,
+            number=index + 1,
+            samples=tuple(line.cells[index][:80] for line in lines if index < len(line.cells) and line.cells[index]),
+            field=chosen[index] if chosen[index] in COLUMN_NAMES else NOT_IMPORTED,
         )
-        for place, name in enumerate(found.header)
+        for index, name in enumerate(found.header)
     ]
 
 

@@ -128,7 +128,7 @@ class ChangedField(Struct, frozen=True, kw_only=True):
     is_ours: bool
     """Whether the form has changed it too, so that saving replaces the other change."""
     saved: str
-    """What is saved now, where a line says it."""
+    """The saved value, where a line says it."""
 
 
 @get("/event-types/{event_type_id}")

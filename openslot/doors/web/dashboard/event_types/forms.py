@@ -148,7 +148,7 @@ class EventTypeForm(Struct, frozen=True, kw_only=True):
     price: ShortText = ""
     currency: ShortText = "EUR"
     account: UUID | None = None
-    """What invitees pay to, if there is a price."""
+    """The account that invitees pay to, if there is a price."""
     refund: Literal["full", "until", "none"] = "full"
     refund_hours: int | None = None
     redirect_url: Annotated[str, Meta(pattern=LINE, max_length=2048)] = ""
@@ -159,9 +159,9 @@ class EventTypeForm(Struct, frozen=True, kw_only=True):
     private: bool = False
     """Whether a new one is left off the host's page."""
     edition: Annotated[str, Meta(max_length=500)] = ""
-    """What the form has shown of the event type when it was opened."""
+    """The event type as the form showed it when it was opened."""
     act: ShortText = ""
-    """What to do with the form instead of saving it."""
+    """The action of the button, if it is not to save."""
 
 
 def write_values(event_type: EventType) -> dict[str, str]:

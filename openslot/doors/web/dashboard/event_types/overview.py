@@ -86,7 +86,7 @@ def find_closed(event_type: EventType) -> Text | None:
 
 class MoveForm(Struct, frozen=True, kw_only=True):
     before: Annotated[str, Meta(max_length=100)] = ""
-    """Which one comes next; empty is the end."""
+    """The one that comes next; empty at the end."""
     by: Annotated[str, Meta(max_length=10)] = ""
 
 

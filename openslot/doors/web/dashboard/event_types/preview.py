@@ -25,7 +25,7 @@ from openslot.doors.web.dashboard.event_types.questions import QuestionsForm, de
 from openslot.doors.web.shared import words
 from openslot.doors.web.shared.booking_forms import begin_form, pick_month
 from openslot.doors.web.shared.booking_view import find_look, hours_of, show, show_zone
-from openslot.doors.web.shared.offers import list_facts, list_places
+from openslot.doors.web.shared.offers import list_facts, list_locations
 from openslot.doors.web.shared.options import Options
 from openslot.doors.web.shared.pages import locale_of, page
 from openslot.platform.core.errors import RateLimited
@@ -171,6 +171,6 @@ async def _show(request: Request, work: Work, user: User, event_type: EventType)
         guesses_zone=False,
         hours=hours_of(options),
         form=begin_form(event_type, options),
-        asked={"places": list_places(event_type, user.name)},
+        asked={"places": list_locations(event_type, user.name)},
     )
     return replace(shown, headers={**shown.headers, "content-security-policy": FRAMED_BY_US})

@@ -48,19 +48,19 @@ class QuestionForm(Struct, frozen=True, kw_only=True):
     kind: QuestionKind = QuestionKind.TEXT
     required: bool = False
     options: Annotated[str, Meta(pattern=PROSE, max_length=20_000)] = ""
-    """What a choice offers, one on each line."""
+    """The options of a choice, one on each line."""
     key: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
     show_key: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
-    """The earlier question that decides whether this one is asked; empty: it always is."""
+    """The earlier question that decides whether this one is asked; empty if it always is."""
     show_values: Annotated[str, Meta(pattern=PROSE, max_length=20_000)] = ""
 
 
 class QuestionsForm(Struct, frozen=True, kw_only=True):
     questions: tuple[QuestionForm, ...] = ()
     edition: Annotated[str, Meta(max_length=500)] = ""
-    """What the form has shown of the event type when it was opened."""
+    """The event type as the form showed it when it was opened."""
     act: Annotated[str, Meta(max_length=100)] = ""
-    """What to do with the form instead of saving it."""
+    """The action of the button, if it is not to save."""
 
 
 @get("/event-types/{event_type_id}/questions")

@@ -22,7 +22,7 @@ def put_rows(values: Mapping[str, str], name: str, typed: Sequence[TypedRow]) ->
     """Replace the rows of a form, numbered from zero."""
     begin = f"{name}."
     kept = {each: text for each, text in values.items() if not each.startswith(begin)}
-    return kept | {f"{begin}{place}.{part}": text for place, row in enumerate(typed) for part, text in row.items()}
+    return kept | {f"{begin}{index}.{part}": text for index, row in enumerate(typed) for part, text in row.items()}
 
 
 def change_rows(typed: list[TypedRow], act: str, *, new: TypedRow) -> int | None:

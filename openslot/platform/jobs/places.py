@@ -44,18 +44,18 @@ Key = UUID | tuple[str, str]
 class WaitingLine(Struct):
     """The order in which effects that were turned away are tried again, one after the other."""
 
-    last_turn: datetime | None = None
+    last_start: datetime | None = None
 
-    def next_turn(self, step: timedelta, *, is_suspect: bool, now: datetime) -> timedelta:
-        """Return how long to wait for the next turn, which is one step after the previous one."""
+    def wait_behind(self, step: timedelta, *, is_suspect: bool, now: datetime) -> timedelta:
+        """Return how long to wait: one step longer than the one before."""
         longest = LONGEST_OF_SUSPECTS if is_suspect else LONGEST
         step = step if is_suspect else min(step, WIDEST)
-        turn = max(self.last_turn or now, now) + step
-        # If the line is too long, continue in its middle, so that no turn is much too early or much too late.
-        if turn - now > longest:
-            turn = now + longest / 2 + step
-        self.last_turn = turn
-        return max(turn - now, CLOSEST)
+        start = max(self.last_start or now, now) + step
+        # If the line is too long, continue in its middle, so that no start is much too early or much too late.
+        if start - now > longest:
+            start = now + longest / 2 + step
+        self.last_start = start
+        return max(start - now, CLOSEST)
 
 
 class FairLine(Struct):
@@ -136,7 +136,7 @@ class TargetHealth(Struct):
         else:
             self.answers = min(self.answers + 1, self.max_) if took <= QUICK else max(self.answers // 2, 1)
         if answered and self.has_failed:
-            self.line.last_turn = None
+            self.line.last_start = None
         self.has_failed = not answered
 
     def ask_to_wait(self, asked: "Rejected", *, now: datetime) -> None:
@@ -182,7 +182,7 @@ class Owner(Struct):
     failed_at: datetime | None = None
     line: WaitingLine = field(default_factory=WaitingLine)
     slow_line: WaitingLine = field(default_factory=WaitingLine)
-    """Of its slow, failing and new targets, so that their long steps don't delay those that answer quickly."""
+    """The line of its slow, failing and new targets, so that their long steps don't delay the quick ones."""
 
     @property
     def is_idle(self) -> bool:
@@ -230,7 +230,7 @@ class Rejected(Struct, frozen=True):
     """Whether the target itself has asked for it."""
 
 
-class Gate:
+class FairPlaces:
     """Keeps targets that answer slowly or never from taking the places that others need.
 
     A target is quick once it has answered quickly. All others share half of the places; those of owners with a failing
@@ -238,13 +238,13 @@ class Gate:
     gets up to a quarter of the places while it answers quickly, whatever is sent to it.
     """
 
-    def __init__(self, *, places: int) -> None:
-        self.own_places = max(places // 4, AT_ONCE)
-        self.slow_places = max(places // 2, 1)
-        self.suspect_places = max(places // 4, 1)
-        self.owner_places = max(places // 12, AT_ONCE)
-        self.suspect_owner_places = max(places // 40, 1)
-        self.slow_owner_places = max(places // 50, 1)
+    def __init__(self, *, count: int) -> None:
+        self.own_places = max(count // 4, AT_ONCE)
+        self.slow_places = max(count // 2, 1)
+        self.suspect_places = max(count // 4, 1)
+        self.owner_places = max(count // 12, AT_ONCE)
+        self.suspect_owner_places = max(count // 40, 1)
+        self.slow_owner_places = max(count // 50, 1)
         self._targets: dict[Key, TargetHealth] = {}
         self._owners: dict[Key, Owner] = {}
         self._inside: dict[Place, None] = {}
@@ -327,7 +327,7 @@ class Gate:
 
         def reject(reason: str, line: WaitingLine, step: timedelta) -> Rejected:
             waits_long = is_suspect and not health.is_quick
-            after = line.next_turn(step, is_suspect=waits_long, now=now)
+            after = line.wait_behind(step, is_suspect=waits_long, now=now)
             # Whoever waits for another place is called too once its target answers quickly; until then, in its turn.
             waits_at = health if is_own or reason is AT_THIS_TARGET or not health.is_quick else None
             return Rejected(reason, after, health.is_quick, waits_at)
@@ -363,8 +363,8 @@ def _find_wait(health: TargetHealth, *, now: datetime) -> Rejected | None:
     asked = health.find_wait(now=now)
     if asked is None:
         return None
-    turn = health.line.next_turn(health.takes / health.allowance, is_suspect=False, now=now + asked.after)
-    return replace(asked, after=asked.after + turn, waits_at=health)
+    wait = health.line.wait_behind(health.takes / health.allowance, is_suspect=False, now=now + asked.after)
+    return replace(asked, after=asked.after + wait, waits_at=health)
 
 
 def _forget(known: dict[Key, TargetHealth] | dict[Key, Owner]) -> None:

@@ -1,4 +1,4 @@
-"""The failed-authentication gate: five wrong tries from one address in any minute, at every process together."""
+"""The limit of failed authentications: five wrong tries from one address in any minute, at every process together."""
 
 import asyncio
 from collections import Counter
@@ -98,7 +98,7 @@ async def test_a_forged_header_gains_no_more_tries(client: httpx2.AsyncClient) -
     assert [answer.status_code for answer in answers] == [401] * 5 + [429] * 2
 
 
-async def test_behind_a_trusted_proxy_each_client_has_its_own_gate_and_an_ipv6_network_one(
+async def test_behind_a_trusted_proxy_each_client_has_its_own_limit_and_an_ipv6_network_one(
     settings: Settings, runtime: Runtime
 ) -> None:
     trusting = msgspec.structs.replace(settings, trusted_proxies=Networks.parse("127.0.0.0/8"))

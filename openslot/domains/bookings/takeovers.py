@@ -10,7 +10,7 @@ from openslot.platform.core.events import Effect, NewEffect, insert_effects
 from openslot.platform.core.work import Done, Reaction, Work
 
 
-def follow_given(effect: Effect, reaction: Reaction) -> Done:
+def follow_takeover(effect: Effect, reaction: Reaction) -> Done:
     """Let a reaction run for each booking of the event type, after all that was to be done for the booking before."""
     event_type_id = effect.event(EventTypeTakenOver).event_type_id
 
@@ -27,7 +27,7 @@ def follow_given(effect: Effect, reaction: Reaction) -> Done:
     return Done(write=write)
 
 
-async def find_given(work: Work, effect: Effect) -> BookingDetails | None:
+async def find_taken_over(work: Work, effect: Effect) -> BookingDetails | None:
     """Look up the booking for which such a reaction runs; None if it is cancelled or erased."""
     found = await store.find_booking(work.db, BookingRef(UUID(effect.target or ""), None))
     return found if found and found.booking.status is Status.CONFIRMED else None
