@@ -59,7 +59,7 @@ def _list_calls_of_slots() -> Mapping[str, Run]:
     inputs, viewer = engine._make_setting(7, 50), get_zone("Europe/Berlin")  # noqa: SLF001
     days = Days(engine.FIRST, engine.FIRST + timedelta(days=6))
     free = replace(inputs, schedule=replace(inputs.schedule, holidays=HolidayCalendar("US")))
-    slots, rules = list_slots(inputs, days, viewer=viewer), _in("domains.schedules.rules")
+    slots = list_slots(inputs, days, viewer=viewer)
     teams, worked = _in("domains.availability.team_grid"), _in("domains.availability.team_slots")
     asked = viewer, engine.FIRST.toordinal(), engine.FIRST.toordinal() + 61, 900
     grid = teams.lay_team_grid(*asked)
@@ -72,7 +72,6 @@ def _list_calls_of_slots() -> Mapping[str, Run]:
         "find 7 days of slots": lambda: list_slots(inputs, days, viewer=viewer),
         "find 7 days of slots with holidays": lambda: list_slots(free, days, viewer=viewer),
         "write 7 days of slots": lambda: write_slots(slots, viewer=viewer),
-        "list the regions of a country, on the page of hours": lambda: rules.list_holiday_regions("DE"),
         "read an event with a zone of its own": lambda: read_events(imported, scope("2026-03-01", "2026-04-30")),
     }
 
@@ -87,17 +86,14 @@ def _list_calls_of_pages() -> Mapping[str, Run]:
     navigation, static, figures = (
         _in(f"doors.web.shared.{each}") for each in ("navigation", "static_files", "figures")
     )
-    accepting, forms, holidays = (
-        _in(f"doors.web.{each}")
-        for each in ("booking_page.for_assistants", "booking_page.forms", "dashboard.availability.holidays")
-    )
+    accepting, forms = _in("doors.web.booking_page.for_assistants"), _in("doors.web.booking_page.forms")
     say = _in("doors.web.shared.templating")._words_of(LANGUAGES["de"])["gettext"]  # noqa: SLF001
     everywhere = frozenset(navigation.NavigationAudience)
     asked = forms.AskedFields(questions=(), keeps_mail=False, sends_messages=False, max_weeks=1)
     return {
         "read what a visitor accepts, in every booking page": lambda: accepting._choose_accepted(BROWSER),  # noqa: SLF001
         "write the empty form, in every booking page": lambda: forms._write_empty(asked, locale),  # noqa: SLF001
-        "list the countries of a page of holidays": lambda: holidays.list_countries(locale),
+        "write the weekdays, in every booking page": lambda: month.write_weekdays("de"),
         "write a month, twice in every booking page": lambda: month.format_month(now, "de"),
         "write a day of a chart, a hundred times in a page": lambda: figures._format_short_day(now, "de"),  # noqa: SLF001
         "find the color of an event type, in every row": lambda: marks.find_color("#7c3aed"),
@@ -116,6 +112,7 @@ def _list_calls_of_zones() -> Mapping[str, Run]:
     languages, times = _in("platform.i18n.languages"), _in("platform.i18n.localization")
     zones, names = _in("doors.web.shared.zones"), ("Europe/Berlin", "Asia/Tokyo", "Africa/Lagos", "UTC") * 5
     return {
+        "find a language, several times in every page": lambda: languages.find_locale("de-DE"),
         "tell how a place counts hours, in every booking page": lambda: languages.usual_hours("de"),
         "write a time of day, up to 400 times in a page": lambda: times.format_minute(570, "de", 12),
         "find a zone": lambda: get_zone("Europe/Berlin"),

@@ -65,8 +65,6 @@ def list_holiday_countries() -> tuple[str, ...]:
     return tuple(sorted(code for code in list_supported_countries() if _COUNTRY.fullmatch(code)))
 
 
-# benchmarks/caches.py: list the regions of a country, on the page of hours, 400 times
-@lru_cache(maxsize=256)
 def list_holiday_regions(country: str) -> Mapping[str, str]:
     """Name the regions of a country that have public holidays of their own, by their codes."""
     from holidays import country_holidays  # noqa: PLC0415

@@ -1,7 +1,7 @@
 """The languages that Openslot speaks, and which of them a person reads."""
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal
 
 import babel
@@ -65,6 +65,8 @@ def negotiate(setting: str | None, accept_language: str = "") -> Locale:
     return next((locale for tag in wanted if (locale := find_locale(tag)) is not None), DEFAULT)
 
 
+# benchmarks/caches.py: find a language, several times in every page, 19 times
+@lru_cache(maxsize=1000)
 def find_locale(tag: str) -> Locale | None:
     """Find the locale of a tag such as `de`, `pt-BR` or `en_US`, or None if there is no catalog for its language."""
     name, *parts = tag.replace("_", "-").split("-")

@@ -67,6 +67,8 @@ class Run(Struct, frozen=True):
     offset: int
 
 
+# benchmarks/caches.py: write the weekdays, in every booking page, 73 times
+@lru_cache(maxsize=64)
 def write_weekdays(formats: str) -> Markup:
     cells = (f'<th scope="col" abbr="{escape(full)}">{escape(short)}</th>' for _, short, full in list_weekdays(formats))
     return Markup("".join(cells))  # noqa: S704 - escaped

@@ -1,7 +1,6 @@
 """Page: whose public holidays close a schedule."""
 
 from datetime import date
-from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -40,8 +39,6 @@ class NextHoliday(Struct, frozen=True):
     """Whether hours of its own open it."""
 
 
-# benchmarks/caches.py: list the countries of a page of holidays, 620 times
-@lru_cache(maxsize=16)
 def list_countries(locale: Locale) -> tuple[tuple[str, str], ...]:
     """List the countries by their names in the reader's language."""
     names = parse_formats(locale.formats).territories
