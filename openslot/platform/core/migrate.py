@@ -184,13 +184,16 @@ async def read_clock(connection: Db) -> datetime:
 LOCK = 7_053_121_407
 LOOK_EVERY = 0.1
 # Those of extensions belong to nobody's program.
-TABLES = """
-select relname as name from pg_class c where relnamespace = to_regnamespace(current_schema()) and relkind in ('r', 'p')
-and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e') order by relname"""
 HAS_TABLE = "select to_regclass(format('%I.%I', current_schema(), $1::text)) is not null"
-HAS_LEDGER = """
-select count(*) = 2 from information_schema.columns
-where table_schema = current_schema() and table_name = 'migrations' and column_name in ('name', 'checksum')"""
+# In one statement: another process may make the ledger between two.
+FOUND = """
+select array(
+    select relname from pg_class c where relnamespace = to_regnamespace(current_schema()) and relkind in ('r', 'p')
+    and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e') order by relname
+) as tables, (
+    select count(*) = 2 from information_schema.columns
+    where table_schema = current_schema() and table_name = 'migrations' and column_name in ('name', 'checksum')
+) as has_ledger"""
 LEDGER = """
 create table if not exists migrations (
     name text primary key, checksum text not null, applied_at timestamptz not null default now()
@@ -293,8 +296,9 @@ def describe_ahead(ahead: Sequence[str]) -> str:
 
 async def _read_ledger(connection: asyncpg.Connection) -> dict[str, str]:
     """Return what has been applied, name to checksum; raise an error for a database that another program uses."""
-    if not await connection.fetchval(HAS_LEDGER):
-        if tables := [row["name"] for row in await connection.fetch(TABLES)]:
+    tables, has_ledger = await connection.fetchrow(FOUND)
+    if not has_ledger:
+        if tables:
             raise StartupError(
                 f"The database has tables of another program: {', '.join(tables[:3])}"
                 f"{f' and {len(tables) - 3} more' if len(tables) > 3 else ''}. Openslot needs a database of its own: "

@@ -174,7 +174,7 @@ async def get_booking_metrics(
     granularity: Granularity = "day",
     event_type_id: Annotated[UUID | None, Meta(description="Only bookings of this event type")] = None,
 ) -> BookingMetrics:
-    """Get how many bookings were made and cancelled, how many meetings took index, and how many were no-shows.
+    """Get how many bookings were made and cancelled, how many meetings took place, and how many were no-shows.
 
     Each counts on its own day in UTC: a booking when it was made, a cancellation when it was cancelled, a meeting and
     its no-show when it begins. A range may reach into the future: meetings are known then. Bookings of deleted accounts
