@@ -14,6 +14,8 @@ from tests.support import shared_database
 from tests.support.databases import new_database
 from tests.support.shared_database import LeftRunningError, SharedDatabase, end_tasks, sharing, sharing_with_processes
 
+pytestmark = pytest.mark.rest("tests what tests stand on")
+
 TABLES = "select format('%I.%I', schemaname, tablename) from pg_tables where schemaname !~ '^(pg_|information_schema$)'"
 LAST_VALUES = "select sequencename, last_value from pg_sequences order by 1"
 SEQUENCES = "select format('%I.%I', schemaname, sequencename) from pg_sequences"

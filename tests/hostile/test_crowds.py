@@ -11,6 +11,8 @@ from tests.hostile.server import CONNECTIONS, PROXY, Server
 from tests.hostile.wire import HEAD, POST
 from tests.support.parts import how_many
 
+pytestmark = pytest.mark.rest("opens a thousand connections")
+
 CROWD = how_many(1100)
 HALF_BODY = POST + b"Content-Length: 100\r\n\r\n{"
 

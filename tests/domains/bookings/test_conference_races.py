@@ -27,6 +27,8 @@ from tests.support.effects import run_attempt
 from tests.support.fake_conferences import BY_SLOW, SlowConference, install, read_links
 from tests.support.races import find_disorder
 
+pytestmark = pytest.mark.rest("lets several write at once, as the pairs of writers do")
+
 ROUNDS = 4
 
 

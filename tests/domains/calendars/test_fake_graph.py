@@ -24,6 +24,8 @@ from tests.support.graph_client import (
     mailbox,
 )
 
+pytestmark = pytest.mark.rest("tests a fake of a vendor")
+
 __all__ = ["fake", "graph", "mailbox"]
 
 

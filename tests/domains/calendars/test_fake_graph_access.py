@@ -23,6 +23,8 @@ from tests.support.fake_microsoft import (
 )
 from tests.support.graph_client import EMAIL, GraphClient, at, fake, graph, mailbox
 
+pytestmark = pytest.mark.rest("tests a fake of a vendor")
+
 __all__ = ["fake", "graph", "mailbox"]
 
 VERIFIER = "a" * 43

@@ -157,7 +157,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(
-    "body", some_cases(HOSTILE.values(), daily=2, why="traces the memory of another large file"), ids=HOSTILE
+    "body", some_cases(HOSTILE.values(), daily=1, why="traces the memory of another large file"), ids=HOSTILE
 )
 def test_a_file_of_delimiters_and_short_cells_is_refused_before_it_fills_the_memory(
     body: bytes, monkeypatch: pytest.MonkeyPatch
@@ -190,7 +190,7 @@ LARGE = {
 
 @pytest.mark.parametrize(
     "body",
-    some_cases([*HOSTILE.values(), *LARGE.values()], daily=5, why="is as large as the others"),
+    some_cases([*HOSTILE.values(), *LARGE.values()], daily=2, why="is as large as the others"),
     ids=[*HOSTILE, *LARGE],
 )
 def test_no_file_is_read_for_more_than_a_second(body: bytes) -> None:

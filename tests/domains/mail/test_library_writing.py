@@ -16,6 +16,8 @@ from openslot.domains.mail.models import MailAddress, Method
 from openslot.platform.core.text import defuse, one_line
 from tests.domains.mail.samples import ENTRY, INJECTIONS, MAIL, TEXTS
 
+pytestmark = pytest.mark.rest("compares every byte with the library")
+
 WORDS = (
     "Ada",
     "O'Neill",

@@ -30,6 +30,8 @@ from tests.support.effects import run_attempt, working
 from tests.support.parts import how_many
 from tests.support.switches import resume, status, stop, waiting
 
+pytestmark = pytest.mark.rest("lets several write at once, as the pairs of writers do")
+
 ROUNDS = how_many(30)
 UNFINISHED = "select count(*) from effects where reaction = 'mail.send' and state not in ('done', 'skipped')"
 

@@ -30,6 +30,8 @@ from tests.support.locks import until_waiting
 from tests.support.races import find_disorder, workday
 from tests.support.teams import book_team, hold_team
 
+pytestmark = pytest.mark.rest("lets several write at once, as the pairs of writers do")
+
 __all__ = ["clock"]
 
 # Somebody is listed in a group of a team in which they are not.

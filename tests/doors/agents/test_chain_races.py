@@ -20,6 +20,8 @@ from tests.doors.agents.support import probe, record, write
 from tests.support.agent import TestAgent, make_key
 from tests.support.live import connect, serving
 
+pytestmark = pytest.mark.rest("lets several write at once, as the pairs of writers do")
+
 
 async def test_two_servers_write_one_chain(settings: Settings, runtime: Runtime, monkeypatch: Any) -> None:
     monkeypatch.setitem(calls.BY_NAME, "probe", probe(write, Tier.T2))

@@ -3,9 +3,12 @@
 import asyncio
 
 import httpx2
+import pytest
 
 from openslot.platform.core.work import Runtime
 from tests.doors.assistants.support import call, connect, get_code, redeem, refresh, register
+
+pytestmark = pytest.mark.rest("lets several write at once, as the pairs of writers do")
 
 ROUNDS = 10
 AT_ONCE = 8

@@ -56,6 +56,7 @@ async def split_the_answer(_scope: Scope, _receive: Receive, send: Send) -> None
     await answer(send, b"", (b"location", b"/\r\nSet-Cookie: a=b"))
 
 
+@pytest.mark.rest("waits for seconds")
 @pytest.mark.parametrize("broken", [fail, say_nothing, split_the_answer])
 async def test_an_app_that_breaks_is_a_500_in_the_apis_shape(
     broken: Handler, capsys: pytest.CaptureFixture[str]

@@ -28,6 +28,8 @@ from tests.platform.jobs.planning import (
 )
 from tests.support.effects import run_attempt, start_effect
 
+pytestmark = pytest.mark.rest("lets several write at once, as the pairs of writers do")
+
 CANCELLED = CodedReason("test.cancelled", "the meeting was cancelled")
 
 

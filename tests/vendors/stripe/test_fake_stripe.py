@@ -15,6 +15,8 @@ from tests.support.fake_stripe import Books, FakeStripe, StripeRefusal, billing
 from tests.support.receiver import Receiver, receiving
 from tests.vendors.stripe.support import ENDPOINT, EXPIRE, begin
 
+pytestmark = pytest.mark.rest("tests a fake of a vendor")
+
 
 @pytest.fixture
 async def browser() -> AsyncIterator[httpx2.AsyncClient]:

@@ -17,6 +17,8 @@ from tests.support.clocks import MovingClock
 from tests.support.fake_twilio import Delivery, FakeAccount, FakeTwilio
 from tests.vendors.messaging.support import MESSAGE, PHONE
 
+pytestmark = pytest.mark.rest("tests a fake of a vendor")
+
 URL = "https://openslot.example/api/notices/twilio/1/messages"
 
 

@@ -22,6 +22,8 @@ from tests.support.effects import run_attempt, work_off
 from tests.support.host import TWELVE, cancel, move
 from tests.support.races import find_disorder
 
+pytestmark = pytest.mark.rest("lets several write at once, as the pairs of writers do")
+
 ROUNDS = 8
 EVENTS = """
 select type from events where subject_id = $1 and type in ('booking.cancelled', 'booking.rescheduled') order by no"""

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable
 from datetime import timedelta
 
+import pytest
+
 from openslot.doors.agents.approvals import store as approval_store
 from openslot.doors.agents.errors import ApprovalRefused, ApprovalRequired
 from openslot.doors.agents.models import ToolCall
@@ -16,6 +18,8 @@ from openslot.runtime import open_runtime
 from tests.doors.agents.approving import ARGUMENTS, ask, marks, row_of, send
 from tests.doors.agents.spending import NOON
 from tests.support.clocks import MovingClock
+
+pytestmark = pytest.mark.rest("lets several write at once, as the pairs of writers do")
 
 ROUNDS = 20
 

@@ -21,6 +21,8 @@ from tests.support.live import connect
 from tests.support.locks import held, until_waiting
 from tests.support.provisioning import SUSPEND, Provider
 
+pytestmark = pytest.mark.rest("lets several write at once, as the pairs of writers do")
+
 LOCK = "select from organizations where slug = 'harbor' for update"
 LEFT = "select count(*) from memberships m left join organizations o on o.id = m.organization_id where o.id is null"
 

@@ -18,6 +18,8 @@ from tests.support.locks import held, until_waiting
 from tests.support.page import read_page
 from tests.support.provisioning import Provider
 
+pytestmark = pytest.mark.rest("lets several write at once, as the pairs of writers do")
+
 ROUNDS = 4
 
 

@@ -19,6 +19,8 @@ from tests.support.locks import wait_for_locks
 from tests.support.page import read_page
 from tests.support.passwords import PASSWORD
 
+pytestmark = pytest.mark.rest("lets several write at once, as the pairs of writers do")
+
 
 @pytest.fixture
 async def link(member: httpx2.AsyncClient, read_mail: ReadMail) -> str:

@@ -29,6 +29,8 @@ from tests.support.clocks import MovingClock
 from tests.support.locks import wait_for_locks
 from tests.support.page import read_page
 
+pytestmark = pytest.mark.rest("lets several write at once, as the pairs of writers do")
+
 USER = "urn:ietf:params:scim:schemas:core:2.0:User"
 OTHER = "another good password"
 
