@@ -7,8 +7,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --quiet --system-certs --compile-bytecode --python $(BIN)/python
-# Tests wait as long as they compute: on two cores four processes are faster than three.
-WORKERS ?= $(shell echo $$((2 * $$(nproc))))
+# Tests compute more than they wait: on two cores three processes are faster than two, and than four, which share a cache.
+WORKERS ?= $(shell echo $$(((3 * $$(nproc) + 1) / 2)))
 TEST_ARGS ?=
 PARTS ?=
 SOAK_ARGS ?=
