@@ -317,3 +317,58 @@ def test_rewritten_sql_is_recognized(source: str) -> None:
 )
 def test_other_text_may_be_replaced(source: str) -> None:
     assert find_rewritten_sql(source) == []
+
+
+# What is joined with rows to lock may be read again for each row of the other side: it locks more than its limit.
+READ_ONCE = ("materialized", "array", "=")
+
+
+def find_locked_again(tree: ast.Module) -> list[int]:
+    """List the statements that lock a limited number of rows in a part of theirs that may be read more than once."""
+    return [line for line, text in list_literals(tree) if locks_again(text)]
+
+
+def locks_again(text: str) -> bool:
+    for locking in re.finditer(r"\bfor\s+(?:no\s+key\s+)?update\b", text):
+        begin = find_opening(text, locking.start())
+        is_limited = re.search(r"\blimit\b", text[begin + 1 : locking.start()])
+        if begin >= 0 and is_limited and not text[:begin].rstrip().endswith(READ_ONCE):
+            return True
+    return False
+
+
+def find_opening(text: str, at: int) -> int:
+    """Find the bracket that is open at a place; -1 if none is."""
+    depth = 0
+    for index in range(at - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(text[index], 0)
+        if depth < 0:
+            return index
+    return -1
+
+
+def test_a_limited_number_of_rows_is_locked_once() -> None:
+    found = [
+        f"{path.relative_to(PACKAGE)}:{line}"
+        for path in list_modules()
+        if "limit" in read_source(path)
+        for line in find_locked_again(parse(path))
+    ]
+    assert found == [], "write `with … as materialized (…)`, or `= any(array(…))`"
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_found"),
+    [
+        ("update t set a = 1 from (select id from t order by id limit 3 for update skip locked) due", True),
+        ("delete from t where id in (select id from t limit (3) for update)", True),
+        ("with due as (select id from t limit 3 for no key update) update t set a = 1 from due", True),
+        ("with due as materialized (select id from t limit 3 for update) update t set a = 1 from due", False),
+        ("delete from t where id = any(array(select id from t limit 3 for update skip locked))", False),
+        ("delete from t where id = (select id from t limit 1 for update)", False),
+        ("select id from t order by id limit 3 for update", False),
+        ("update t set a = 1 from (select id from t for update) due", False),
+    ],
+)
+def test_a_statement_that_locks_again_is_recognized(statement: str, is_found: bool) -> None:
+    assert locks_again(statement) is is_found

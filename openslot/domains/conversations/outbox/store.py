@@ -38,13 +38,13 @@ update messages set updated_at = $5, vendor_id = coalesce(vendor_id, $3),
 where id = $1"""
 # Counted before the provider is asked: whatever happens, it is asked only so often, and by one worker.
 TAKE_UNREPORTED = """
-update messages m set status_checks = m.status_checks + 1
-from (
+with due as materialized (
     select u.id from messages u join messaging_connections k on k.id = u.connection_id
     where u.status = 'sent' and u.vendor_id is not null and k.disconnected_at is null
       and u.asked_at > $1::timestamptz - 2 * ($2::interval[])[cardinality($2::interval[])]
       and u.asked_at <= $1 - ($2::interval[])[u.status_checks + 1]
-    order by u.asked_at limit $3 for update of u skip locked) due
+    order by u.asked_at limit $3 for update of u skip locked)
+update messages m set status_checks = m.status_checks + 1 from due
 where m.id = due.id returning m.connection_id, m.vendor_id"""
 KNOWN = "select vendor_id from messages where conversation_id = $1 and vendor_id is not null and at >= $2"
 COUNT_OF_HOST = """
