@@ -10,6 +10,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from openslot.domains.contacts import reactions
 from openslot.domains.contacts.imports import operations as imports
 from openslot.domains.contacts.reactions import import_next_lines
 from openslot.platform.core import effects
@@ -63,7 +64,7 @@ async def _work(url: str, data_dir: str, mortal: Mortal) -> None:
     settings = load_settings({"database_url": url, "data_dir": Path(data_dir), "log_level": "error"}, environ={})
     set_up_logging(settings)
     imports.BATCH = BATCH
-    imports.import_batch = mortal.import_batch
+    reactions.import_batch = mortal.import_batch  # type: ignore[attr-defined]
     effects.ABANDONED_AFTER, worker.BEAT_EVERY = timedelta(seconds=3), timedelta(seconds=0.5)
     mortal_one = Reaction(name=imports.CONTACT_IMPORT, run=mortal.import_next_lines)
     others = tuple(each for each in WIRING.reactions if each.name != imports.CONTACT_IMPORT)
