@@ -91,7 +91,9 @@ async def prepare(runtime: Runtime, clients: Clients) -> Meeting:
     start = workday(0)
     team = await open_team(runtime, 3, booking_window=WINDOW, recurring_weeks=3)
     both = await offer(runtime, team.id, team.owner, team.hosts, [(1, [1]), (1, [0])], booking_window=WINDOW)
-    own_id = await runtime.pool.fetchval("select id from event_types where owner_id = $1", team.hosts[0].id)
+    own_id = await runtime.pool.fetchval(
+        "select id from event_types where owner_id = $1 and team_id is null", team.hosts[0].id
+    )
     booked = await book_team(runtime, team.event_type, start + DAY)
     collective = await book_team(runtime, both, start + 2 * DAY)
     held = await hold_team(runtime, team.event_type, start)

@@ -45,7 +45,9 @@ class Stage(Struct, frozen=True, kw_only=True):
 @pytest.fixture
 async def stage(runtime: Runtime) -> Stage:
     team = await open_team(runtime, 2, groups=[(1, [0])])
-    own_id = await runtime.pool.fetchval("select id from event_types where owner_id = $1", team.hosts[0].id)
+    own_id = await runtime.pool.fetchval(
+        "select id from event_types where owner_id = $1 and team_id is null", team.hosts[0].id
+    )
     own = await event_types.get_any_event_type(runtime.work(OPERATOR), own_id)
     for days in (2, 1):
         await book_team(runtime, team.event_type, TEN + timedelta(days=days))
