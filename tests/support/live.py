@@ -9,13 +9,16 @@ from typing import Any
 
 import httpx2
 import uvicorn
+from msgspec.structs import replace
 
 from openslot.doors.http.protocol import protocol_for
-from openslot.doors.http.protocol.limits import ConnectionLimits
+from openslot.doors.http.protocol.limits import ConnectionLimits, limits_of
 from openslot.platform.core.config import Settings
 
 # Making one takes longer than most requests, even for a client that speaks no TLS.
 TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+# What a refused client still sends is read to its end: the server sees at once that the client has gone.
+LIMITS = replace(limits_of(Settings()), linger_bytes=16 * 1024 * 1024)
 
 
 class PromptServer(uvicorn.Server):
@@ -55,7 +58,7 @@ class PromptServer(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serving(app: Any, limits: ConnectionLimits | None = None) -> AsyncIterator[str]:
+async def serving(app: Any, limits: ConnectionLimits = LIMITS) -> AsyncIterator[str]:
     """Serve an app on a free port, as a web process does, and tell its address."""
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(

@@ -17,13 +17,16 @@ from openslot.platform.core.config import Networks, Settings
 from openslot.platform.core.ids import new_id
 from openslot.platform.core.outbound import Outbound
 from openslot.platform.core.work import Runtime
+from openslot.vendors.stripe import client
 from openslot.vendors.stripe.checkout import StripeCheckout, StripeCheckouts
 from tests.support.clocks import MovingClock
 from tests.support.fake_stripe import Books, FakeStripe, serving
 
 
 @pytest.fixture
-async def fake_stripe(clock: MovingClock) -> AsyncIterator[FakeStripe]:
+async def fake_stripe(clock: MovingClock, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FakeStripe]:
+    """Stripe on loopback, which nobody waits for long before they ask again."""
+    monkeypatch.setattr(client, "FIRST_WAIT", 0.01)
     async with serving(clock) as running:
         yield running
 
