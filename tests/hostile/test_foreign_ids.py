@@ -120,6 +120,7 @@ AT_A_PROVIDER = {
 }
 
 
+@pytest.mark.rest("opens every page or sends every form")
 @pytest.mark.own_database
 async def test_their_host_who_sends_the_same_is_not_told_that_there_is_nothing(
     bare: httpx2.AsyncClient, runtime: Runtime, user: User, ids: dict[str, str]

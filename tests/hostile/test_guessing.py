@@ -296,6 +296,7 @@ def test_only_a_whole_fresh_mark_of_this_user_and_password_is_known(runtime: Run
         assert not known(wrong)
 
 
+@pytest.mark.rest("fills the database with much")
 @pytest.mark.parametrize(
     ("email", "code"),
     [

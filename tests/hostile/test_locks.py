@@ -225,10 +225,11 @@ async def sleep_in_transaction(work: Work) -> dict[str, bool]:
     return {"slept": True}
 
 
+@pytest.mark.rest("waits for seconds")
 @pytest.mark.parametrize(
     "probe",
     [
-        pytest.param(sleep_in_database, marks=pytest.mark.rest("waits as the other one does")),
+        sleep_in_database,
         sleep_in_transaction,
     ],
     ids=["a slow statement", "an idle one"],

@@ -25,6 +25,7 @@ def settings(web_pair: WebPair) -> Settings:
     return web_pair.settings
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 async def test_over_two_web_processes_no_session_of_the_old_password_is_left(web_pair: WebPair, user: User) -> None:
     survivors, begun = [], 0
     for turn in range(ROUNDS):

@@ -60,6 +60,7 @@ def test_half_a_request_is_refused_when_its_time_is_over(server: Server) -> None
     assert at_once(server, HALF, come) == {what: expected for what, (_, expected) in HALF.items()}
 
 
+@pytest.mark.rest("waits for seconds")
 def test_a_byte_now_and_then_buys_no_time(server: Server) -> None:
     def come(start: bytes) -> Answer:
         with server.connect(new_source()) as wire:

@@ -63,6 +63,7 @@ async def test_people_add_once_and_their_addresses_of_one_mailbox_are_one(runtim
     assert await most_mail(runtime, user) == 40
 
 
+@pytest.mark.rest("fills the database with much")
 async def test_so_many_meetings_are_read_and_no_more(runtime: Runtime, user: User) -> None:
     await copy(runtime, 10, "p%s@okafor.example", proven=True, days=100)
     assert await most_mail(runtime, user) == 40

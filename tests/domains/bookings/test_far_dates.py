@@ -46,6 +46,7 @@ async def test_public_slots_of_any_day(client: httpx2.AsyncClient, meeting: Even
         assert answer.status_code in {200, 400}, (params, answer.text)
 
 
+@pytest.mark.rest("opens every page or sends every form")
 @pytest.mark.parametrize("path", ["bookings", "conversations", "calls"])
 async def test_lists_of_any_span(client: httpx2.AsyncClient, bearer: dict[str, str], path: str) -> None:
     for moment in [*DATES, *MOMENTS]:

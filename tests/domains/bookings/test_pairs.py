@@ -117,6 +117,7 @@ async def test_of_two_answers_one_counts(runtime: Runtime, clients: list[httpx2.
     assert await find_disorder(runtime.pool) == {}
 
 
+@pytest.mark.rest("lets several write at once, as the pairs of writers do")
 @pytest.mark.parametrize("send", [book_with_hold, writers.book_by_form], ids=["api", "form"])
 @pytest.mark.parametrize("seats", [1, 2], ids=["single", "group"])
 async def test_a_form_that_is_sent_while_its_tab_closes_keeps_its_slot(
@@ -136,6 +137,7 @@ async def test_a_form_that_is_sent_while_its_tab_closes_keeps_its_slot(
 BESIDE_ACCEPT = ("expire_offer", "decline_offer", "leave_list", "book", "cancel")
 
 
+@pytest.mark.rest("lets several write at once, as the pairs of writers do")
 @pytest.mark.parametrize("other", BESIDE_ACCEPT)
 async def test_whoever_accepts_in_time_has_the_time(
     runtime: Runtime, clients: list[httpx2.AsyncClient], other: str

@@ -96,6 +96,7 @@ async def test_no_pair_of_writers_costs_a_team_its_time(
     assert "deadlock detected" not in postgres_log.read_text("utf-8", "replace")
 
 
+@pytest.mark.rest("lets many write at once")
 async def test_of_many_who_book_one_start_as_many_as_there_are_hosts_get_one_each(
     runtime: Runtime, clients: Clients, postgres_log: Path
 ) -> None:
@@ -115,6 +116,7 @@ async def test_of_many_who_book_one_start_as_many_as_there_are_hosts_get_one_eac
     assert "deadlock detected" not in postgres_log.read_text("utf-8", "replace")
 
 
+@pytest.mark.rest("lets many write at once")
 async def test_of_many_who_book_one_session_as_many_as_there_are_seats_get_one_with_the_same_hosts(
     runtime: Runtime, clients: Clients, postgres_log: Path
 ) -> None:

@@ -91,6 +91,7 @@ async def test_mails_are_sent_many_at_a_time_over_few_connections(
     assert server.connections <= MAILS // 2
 
 
+@pytest.mark.rest("waits for seconds")
 @pytest.mark.parametrize("when", ["at_mail", "at_rcpt", "at_data"])
 async def test_a_server_in_trouble_loses_and_doubles_nothing(
     runtime: Runtime, clock: MovingClock, book: Book, user: User, server: ScriptedServer, when: str

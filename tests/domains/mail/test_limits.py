@@ -77,6 +77,7 @@ async def test_no_kind_of_mail_uses_the_part_of_another(runtime: Runtime, user: 
     assert sum(each.status is MailStatus.SENDING for each in await mails(runtime)) == 20
 
 
+@pytest.mark.rest("fills the database with much")
 async def test_guests_and_reschedules_of_a_stranger_leave_invitees_their_confirmation(
     runtime: Runtime, clock: MovingClock, book: Book
 ) -> None:
@@ -99,6 +100,7 @@ async def test_guests_and_reschedules_of_a_stranger_leave_invitees_their_confirm
     assert "/manage/" in part((await messages(runtime, "jonas@okafor.example"))[0], "text/plain")
 
 
+@pytest.mark.rest("fills the database with much")
 async def test_a_host_learns_of_every_booking_and_once_a_day_of_each_part_that_is_used_up(
     runtime: Runtime, clock: MovingClock, book: Book
 ) -> None:

@@ -67,6 +67,7 @@ async def test_a_connection_that_is_dropped_is_worth_another_try(when: str) -> N
             await mailer(server).send(make())
 
 
+@pytest.mark.rest("waits for seconds")
 @pytest.mark.parametrize(("limit", "words"), [("answer_within", "stopped"), ("sent_within", "took longer")])
 @pytest.mark.parametrize("when", ["at_rcpt", "at_data"])
 async def test_a_tarpit_is_left_and_tried_again(when: str, limit: str, words: str) -> None:

@@ -52,6 +52,7 @@ async def test_a_token_is_used_until_shortly_before_its_end(
     assert google.consents.find_access(second) is not None
 
 
+@pytest.mark.rest("lets several write at once, as the pairs of writers do")
 @pytest.mark.parametrize("rotates", [False, True])
 async def test_eight_workers_ask_for_one_token_and_lose_none(
     runtime: Runtime, clock: MovingClock, google: FakeGoogle, grant_id: UUID, *, rotates: bool

@@ -95,6 +95,7 @@ async def paid(runtime: Runtime, user: User, connection: PaymentConnection) -> E
     return await offer_type(runtime, user, "paid", price=Money(PRICE, "EUR"))
 
 
+@pytest.mark.rest("fills the database with much")
 async def test_strangers_who_do_not_pay_leave_free_times_that_others_can_book(
     runtime: Runtime, user: User, paid: EventType
 ) -> None:

@@ -114,6 +114,7 @@ async def spent_over_all_hosts(runtime: Runtime) -> int:
     return found
 
 
+@pytest.mark.rest("fills the database with much")
 async def test_who_joins_is_asked_although_others_have_used_up_the_emails_of_the_list(
     runtime: Runtime, user: User, clock: MovingClock, day: EventType
 ) -> None:

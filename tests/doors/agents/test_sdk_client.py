@@ -58,6 +58,7 @@ async def test_the_sdk_lists_and_calls_tools(
     assert refused.value.error.data["reason"] == "insufficient_scope"
 
 
+@pytest.mark.rest("talks to an official client")
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_the_sdk_is_told_that_its_key_is_wrong(client: httpx2.AsyncClient, mode: str) -> None:
     with pytest.raises(Exception) as refused:  # noqa: PT011 - the SDK wraps it in a group

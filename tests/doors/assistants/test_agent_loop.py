@@ -123,6 +123,7 @@ async def test_a_hosts_assistant_books_reschedules_and_cancels(installation: str
     assert await list_makers(runtime) == ["Helper"] * 3
 
 
+@pytest.mark.rest("lives through a booking as the host's assistant does")
 async def test_an_invitees_assistant_books_reschedules_and_cancels(
     installation: str, runtime: Runtime, user: User
 ) -> None:

@@ -94,6 +94,7 @@ async def test_a_database_that_does_not_answer_is_told_in_time(client: httpx2.As
     assert (told(after, "openslot_database_up"), told(after, "openslot_workers")) == ({"": 1}, {"": 0})
 
 
+@pytest.mark.rest("fills the database with much")
 @pytest.mark.own_database
 async def test_neither_metrics_nor_doctor_read_what_is_done(runtime: Runtime) -> None:
     pool = runtime.pool

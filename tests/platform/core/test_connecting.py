@@ -27,6 +27,7 @@ def _nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connecting, "_last_until", {})
 
 
+@pytest.mark.rest("waits for seconds")
 @WHICH_HOLE
 async def test_a_pool_connects_to_the_second_server_if_the_first_is_silent(database_url: str, is_full: bool) -> None:
     with black_hole(is_full=is_full) as port:

@@ -98,6 +98,7 @@ async def test_a_packed_answer_is_never_unpacked() -> None:
     assert b"\r\nAccept-Encoding: identity\r\n" in peer.requests[0]
 
 
+@pytest.mark.rest("waits for seconds")
 @pytest.mark.parametrize(
     "handler",
     [

@@ -328,6 +328,7 @@ def test_what_has_not_been_asked_for_longest_is_forgotten_first(monkeypatch: pyt
     assert len(fair_places._targets) == len(fair_places._owners) == 3
 
 
+@pytest.mark.rest("waits for seconds")
 def test_four_hundred_tarpits_of_twenty_owners_neither_delay_a_healthy_owner_nor_fill_the_queue() -> None:
     world = Simulation(FairPlaces(count=PLACES))
     healthy = somewhere()

@@ -36,6 +36,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(effects, "REACHED_AGAIN_AFTER", timedelta(milliseconds=20))
 
 
+@pytest.mark.rest("waits for seconds")
 @pytest.mark.own_database
 @pytest.mark.parametrize("refuse", [NO_SPACE, LOSE_CONNECTION])
 async def test_what_was_done_is_not_done_again_while_its_result_can_not_be_stored(
@@ -96,6 +97,7 @@ async def make_room_soon(runtime: Runtime) -> None:
     await runtime.pool.execute(MAKE_ROOM)
 
 
+@pytest.mark.rest("waits for seconds")
 @pytest.mark.parametrize(
     "fault",
     [

@@ -125,6 +125,7 @@ async def test_one_network_causes_messages_to_two_unproven_numbers_an_hour(
     assert {each.recipient for each in carrier.sent} == {DEAR[0], DEAR[1], DEAR[-1]}
 
 
+@pytest.mark.rest("fills the database with much")
 async def test_strangers_from_everywhere_use_up_half_and_the_host_still_replies(
     runtime: Runtime, clock: MovingClock, user: User, carrier: Carrier, seats: None
 ) -> None:

@@ -56,6 +56,7 @@ def check_shades(color: str) -> None:
     assert contrast(ink, readable_on(color, ink)) >= 4.5, color
 
 
+@pytest.mark.rest("tries every character or thousands of inputs")
 @settings(max_examples=how_many(1000), deadline=None)
 @given(st.integers(0, 0xFFFFFF))
 def test_any_color_can_be_read_as_link_and_as_button(number: int) -> None:

@@ -215,6 +215,7 @@ async def ask(client: httpx2.AsyncClient, line: str, values: dict[str, str], org
     return answer.status_code, shown
 
 
+@pytest.mark.rest("opens every page or sends every form")
 async def test_another_organizations_id_is_like_none(
     client: httpx2.AsyncClient,
     bare: httpx2.AsyncClient,
