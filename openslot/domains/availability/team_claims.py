@@ -10,9 +10,9 @@ from openslot.domains.accounts.store import lock_hosts
 from openslot.domains.availability import holds, shares, team_claim_store, team_session_store, team_sessions
 from openslot.domains.availability.claims.store import has_only_seat
 from openslot.domains.availability.errors import HoldNotFound, SlotUnavailable
+from openslot.domains.availability.groups import keep_most
 from openslot.domains.availability.models import ById, Claimed, ClaimedHost, ClaimKind, Code, EventTypeRef, Hold, Weeks
 from openslot.domains.availability.slots import is_askable, repeat_weekly
-from openslot.domains.availability.team_groups import keep_most
 from openslot.domains.availability.team_hosts import list_free, team_of
 from openslot.domains.availability.team_slots import judge_hosts, judge_team, list_wanted
 from openslot.domains.availability.team_taking import check_start, claimed, find, judge, rehost, take

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.domains.availability.grid import step_of
+from openslot.domains.availability.groups import count_at_least, find_fillable
 from openslot.domains.availability.models import (
     Code,
     DayExplained,
@@ -21,7 +22,6 @@ from openslot.domains.availability.models import (
 )
 from openslot.domains.availability.reasons import NEVER, give_reason
 from openslot.domains.availability.slots import is_askable, spans_of
-from openslot.domains.availability.team_groups import count_at_least, find_fillable
 from openslot.domains.availability.team_slots import (
     TEAM_RULES,
     TeamQuery,

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from openslot.domains.availability.groups import HostsWanted, fill
 from openslot.domains.availability.models import ChosenHosts, ClaimedHost, SlotContext, TeamInputs
-from openslot.domains.availability.team_groups import HostsWanted, fill
 from openslot.domains.availability.team_slots import get_team, list_free_hosts
 from openslot.domains.teams.choice import choose
 from openslot.domains.teams.models import Candidate, ChoiceAsked, HostChoice, HostRole

@@ -13,9 +13,9 @@ from zoneinfo import ZoneInfo
 
 from openslot.domains.availability import team_store
 from openslot.domains.availability.grid import step_of
+from openslot.domains.availability.groups import find_fillable
 from openslot.domains.availability.models import Days, SlotContext, Slots, TeamInputs
 from openslot.domains.availability.slots import find_session_ends, spans_of
-from openslot.domains.availability.team_groups import find_fillable
 from openslot.domains.availability.team_slots import (
     TeamQuery,
     find_askable,

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.domains.availability.grid import Grid, Interval, invert, list_open_hours, step_of
+from openslot.domains.availability.groups import HostsWanted, can_fill, find_fillable
 from openslot.domains.availability.models import Code, Days, HostInputs, SlotInputs, Slots, Taken, TeamInputs
 from openslot.domains.availability.slots import (
     RULES,
@@ -28,7 +29,6 @@ from openslot.domains.availability.slots import (
     spans_of,
 )
 from openslot.domains.availability.team_grid import TeamGrid, lay_team_grid
-from openslot.domains.availability.team_groups import HostsWanted, can_fill, find_fillable
 from openslot.domains.schedules.models import Schedule
 from openslot.domains.teams.choice import list_eligible
 from openslot.domains.teams.models import TeamSession

@@ -10,10 +10,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from openslot.domains.availability import team_groups
+from openslot.domains.availability import groups
 from openslot.domains.availability.explain import explain_day, explain_start
-from openslot.domains.availability.models import Code, Days
-from openslot.domains.availability.team_groups import (
+from openslot.domains.availability.groups import (
     HostsWanted,
     can_fill,
     count_at_least,
@@ -21,6 +20,7 @@ from openslot.domains.availability.team_groups import (
     find_fillable,
     keep_most,
 )
+from openslot.domains.availability.models import Code, Days
 from openslot.domains.availability.team_slots import judge_team, list_team_slots, list_team_taken
 from tests.domains.availability.cases import second
 from tests.domains.availability.team_cases import as_team
@@ -200,18 +200,18 @@ def draw_groups(chance: Random) -> list[HostsWanted]:
 
 @pytest.mark.parametrize("max_", [0, 256])
 def test_groups_are_filled_exactly_where_some_assignment_exists(monkeypatch: pytest.MonkeyPatch, max_: int) -> None:
-    monkeypatch.setattr(team_groups, "MAX_NEEDS", max_)
+    monkeypatch.setattr(groups, "MAX_NEEDS", max_)
     for seed in range(1500):
         chance = Random(seed)
-        groups = draw_groups(chance)
+        drawn = draw_groups(chance)
         free = {no: chance.getrandbits(8) for no in range(6)}
-        found = find_fillable(groups, free)
+        found = find_fillable(drawn, free)
         for place in range(8):
             now = [
-                HostsWanted(each.pick, frozenset(no for no in each.hosts if free[no] >> place & 1)) for each in groups
+                HostsWanted(each.pick, frozenset(no for no in each.hosts if free[no] >> place & 1)) for each in drawn
             ]
             expected = can_serve([each.pick for each in now], [each.hosts for each in now])
-            assert bool(found >> place & 1) == can_fill(now) == expected, groups
+            assert bool(found >> place & 1) == can_fill(now) == expected, drawn
 
 
 def test_as_many_starts_as_the_same_hosts_can_have() -> None:
