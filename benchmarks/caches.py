@@ -27,8 +27,8 @@ ROUNDS, SHORTEST = 12, 0.004
 # Caches of functions, and the work that each saves. What is done in every request or page says so.
 USED_BY = {
     "domains.access.door:_parse_short": "read the address of a caller, in every request",
-    "domains.availability.team_grid:lay_team_grid": "lay the grid of a team's 62 days",
-    "domains.availability.team_slots:find_worked": "find when a team's host works, once for all with the same hours",
+    "domains.availability.free_hosts:find_worked": "find when a team's host works, once for all with the same hours",
+    "domains.availability.grid:lay_steps": "lay the grid of a team's 62 days",
     "domains.availability.schemas:write_day": "write 7 days of slots",
     "domains.calendars.zones:_define": "read an event with a zone of its own",
     "domains.mail.calendar_entry:_write_line": "write 20 calendar entries",

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from benchmarks import engine
 from openslot.domains.accounts.models import User
+from openslot.domains.availability.grid import Steps
 from openslot.domains.availability.models import Days
 from openslot.domains.availability.schemas import write_slots
 from openslot.domains.availability.slots import list_slots
@@ -20,7 +21,7 @@ from openslot.doors.web.shared import zone_picker, zone_search
 from openslot.doors.web.shared.words import MonthDay
 from openslot.platform.core.ids import Signer
 from openslot.platform.core.outbound.client import Outbound
-from openslot.platform.core.times import get_zone
+from openslot.platform.core.times import day_number, get_zone
 from openslot.platform.i18n.languages import LANGUAGES, Locale
 from tests.support.ical import calendar, event, scope
 
@@ -58,16 +59,18 @@ def _in(module: str) -> Any:
 def _list_calls_of_slots() -> Mapping[str, Run]:
     inputs, viewer = engine._make_setting(7, 50), get_zone("Europe/Berlin")  # noqa: SLF001
     days = Days(engine.FIRST, engine.FIRST + timedelta(days=6))
-    free = replace(inputs, schedule=replace(inputs.schedule, holidays=HolidayCalendar("US")))
+    with_holidays = replace(inputs.calendar, holidays=HolidayCalendar("US"))
+    hosts = {no: replace(host, schedule=with_holidays) for no, host in inputs.hosts.items()}
+    free = replace(inputs, calendar=with_holidays, hosts=hosts)
     slots = list_slots(inputs, days, viewer=viewer)
-    teams, worked = _in("domains.availability.team_grid"), _in("domains.availability.team_slots")
-    asked = viewer, engine.FIRST.toordinal(), engine.FIRST.toordinal() + 61, 900
-    grid = teams.lay_team_grid(*asked)
+    grids, worked = _in("domains.availability.grid"), _in("domains.availability.free_hosts")
+    first = day_number(engine.FIRST)
+    steps = Steps(viewer, first, first + 61, 900)
     imported = calendar(ZONE, event("one", start="TZID=Ours:20260316T120000", end="TZID=Ours:20260316T130000"))
     return {
-        "lay the grid of a team's 62 days": lambda: teams.lay_team_grid(*asked),
+        "lay the grid of a team's 62 days": lambda: grids.lay_steps(steps),
         "find when a team's host works, once for all with the same hours": lambda: worked.find_worked(
-            grid, inputs.schedule, 1800
+            steps, inputs.calendar, 1800
         ),
         "find 7 days of slots": lambda: list_slots(inputs, days, viewer=viewer),
         "find 7 days of slots with holidays": lambda: list_slots(free, days, viewer=viewer),

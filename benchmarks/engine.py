@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from openslot.domains.availability.models import Busy, Days, SlotInputs, Slots, Taken
+from openslot.domains.availability.models import Busy, Days, HostInputs, SlotInputs, Slots, Taken
 from openslot.domains.availability.schemas import write_day, write_slots
 from openslot.domains.availability.slots import list_slots
 from openslot.domains.event_types.models import EventType, RollingWindow
@@ -97,7 +97,8 @@ def _make_setting(days: int, busy: int) -> SlotInputs:
         booking_window=RollingWindow(730),
     )
     taken = Taken(busy=[Busy(start, start + 1800) for start in starts])
-    return SlotInputs(event_type=event_type, schedule=schedule, taken=taken, now=NOW)
+    host = HostInputs(host_no=1, name="Host", schedule=schedule, taken=taken)
+    return SlotInputs.of_host(host, event_type, now=NOW)
 
 
 def main() -> None:

@@ -24,8 +24,8 @@ from openslot.domains.accounts.models import Role, User
 from openslot.domains.accounts.operations import get_user
 from openslot.domains.accounts.organizations import operations as organizations
 from openslot.domains.accounts.plans import Plan
+from openslot.domains.availability import free_hosts, schemas, team_listing
 from openslot.domains.availability import operations as availability
-from openslot.domains.availability import schemas, team_listing, team_slots
 from openslot.domains.availability.models import ById, ByPage, ByTeamPage, SlotContext
 from openslot.domains.availability.schemas import write_slots
 from openslot.domains.bookings import operations as bookings
@@ -251,7 +251,7 @@ def _forget() -> None:
     """Forget what a process keeps from one answer to the next."""
     schemas.write_day.cache_clear()
     team_listing.KEPT.clear()
-    team_slots.find_worked.cache_clear()
+    free_hosts.find_worked.cache_clear()
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ from openslot.cli.command import command
 from openslot.cli.output import Answer
 from openslot.domains.accounts.operations import get_user_by_email
 from openslot.domains.availability import operations
-from openslot.domains.availability.models import BySlug, DayExplained, Reason, StartExplained
+from openslot.domains.availability.explanations import DayExplained, Reason, StartExplained
+from openslot.domains.availability.models import BySlug
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.times import get_zone
 from openslot.platform.core.work import Work
@@ -35,7 +36,7 @@ async def explain(
         explained = (await operations.explain_on(work, which, _read_day(when)))[1]
         first = f"{explained.open} of {explained.starts} starts on {explained.on:%A %d %B %Y} are open."
     else:
-        schedule = (await operations.explain_on(work, which, work.now.date()))[0].inputs.schedule
+        schedule = (await operations.explain_on(work, which, work.now.date()))[0].inputs.calendar
         explained = await operations.explain_start_time(work, which, _read_start(when, get_zone(schedule.zone)))
         first = "Closed." if explained.reasons else "Open."
     return Answer(explained, "\n".join([first, *map(_line, explained.reasons)]))

@@ -87,12 +87,12 @@ OF_TIMES: tuple[Mutant, ...] = (
     mutant(
         "a rule too few",
         "domains/availability/test_against_oracle.py::test_engine_and_oracle_list_and_judge_alike",
-        ("domains/availability/slots.py", "    (Code.HOLIDAY, close_holidays),\n", ""),
+        ("domains/availability/rules.py", "    (Code.HOLIDAY, close_holidays),\n", ""),
     ),
     mutant(
         "a rule too few, for hosts of a team",
         "domains/availability/test_teams_against_oracle.py::test_engine_and_oracle_list_and_judge_alike",
-        ("domains/availability/team_slots.py", "    (Code.BUSY, lambda query: close_busy(query.own)),\n", ""),
+        ("domains/availability/rules.py", "    (Code.BUSY, close_busy),\n", ""),
     ),
     mutant(
         "a choice of who had the most",

@@ -1,16 +1,18 @@
-"""The grid: a schedule's hours as spans of whole seconds, what is taken from them, and the starts that they give."""
+"""The grid: spans of whole seconds, and the starts of an offer in order, each a bit of one number."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import date
-from itertools import chain, pairwise
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import chain, compress, pairwise
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from openslot.domains.event_types.models import EventType
-from openslot.domains.schedules.models import Hours, Schedule
-from openslot.domains.schedules.rules import holidays_of
-from openslot.platform.core.times import DAY, FOREVER, Offsets, date_of, day_number, get_offsets, get_zone, instant_of
+from openslot.platform.core.times import DAY, FOREVER, date_of, get_offsets, instant_of
+
+_BITS = bytes.maketrans(b"01", b"\0\1")
+_FEW = 16
 
 Interval = tuple[int, int]
 
@@ -58,6 +60,72 @@ def invert(spans: list[Interval]) -> list[Interval]:
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 
+def _skip(spans: Sequence[tuple[int, ...]], at: int, *, before: int) -> int:
+    while at < len(spans) and spans[at][1] <= before:
+        at += 1
+    return at
+
+
+class Steps(NamedTuple):
+    """Some days of a calendar, and how many seconds its starts are apart."""
+
+    zone: ZoneInfo
+    first_day: int
+    last_day: int
+    step: int
+
+
+class Grid(Struct, frozen=True, eq=False):
+    """Starts in order; the lowest bit of a number stands for the first."""
+
+    starts: Sequence[int]
+
+    @property
+    def all(self) -> int:
+        return (1 << len(self.starts)) - 1
+
+    def has(self, start: int) -> bool:
+        at = self.find(start)
+        return at < len(self.starts) and self.starts[at] == start
+
+    def find(self, instant: int) -> int:
+        """Find the place of the first start that is not before an instant."""
+        return bisect_left(self.starts, instant)
+
+    def cover(self, spans: Iterable[tuple[int, ...]]) -> int:
+        """Return the bits of many spans: to change a long number for each of them would take longer."""
+        starts, size = self.starts, len(self.starts)
+        covered = bytearray(b"0") * size
+        for span in spans:
+            low = bisect_left(starts, span[0])
+            # Most spans are short: the few starts that they can cover are looked at first.
+            high = bisect_left(starts, span[1], low, min(size, low + _FEW))
+            if high == low + _FEW:
+                high = bisect_left(starts, span[1], high)
+            if low < high:
+                covered[low:high] = b"1" * (high - low)
+        covered.reverse()
+        return int(covered, 2) if size else 0
+
+    def pick(self, bits: int) -> list[int]:
+        """List the starts of some bits.
+
+        The binary digits, lowest first, as bytes 0 and 1 select them: C code lists a month, without a shift of a number
+        of thousands of bits for each start.
+        """
+        return list(compress(self.starts, f"{bits:b}"[::-1].encode().translate(_BITS)))
+
+
+# benchmarks/caches.py: lay the grid of a team's 62 days, 580 times
+@lru_cache(maxsize=32)
+def lay_steps(steps: Steps) -> Grid:
+    """Lay out the starts of some days, whose steps are counted from each midnight; a process keeps them."""
+    zone, first_day, last_day, step = steps
+    offsets = get_offsets(zone, date_of(first_day), date_of(last_day))
+    midnights = [instant_of(offsets, day * DAY) for day in range(first_day, last_day + 2)]
+    return Grid([start for begin, end in pairwise(midnights) for start in range(begin, end, step)])
+
+
 def pick_starts(stretches: Iterable[Interval], closed: Sequence[tuple[int, ...]], *, step: int) -> list[int]:
     """List the starts that nothing closes, each stretch counting its own steps from its beginning.
 
@@ -79,114 +147,3 @@ def pick_starts(stretches: Iterable[Interval], closed: Sequence[tuple[int, ...]]
                 break
         starts.extend(range(start, until, step))
     return starts
-
-
-def _skip(spans: Sequence[tuple[int, ...]], at: int, *, before: int) -> int:
-    while at < len(spans) and spans[at][1] <= before:
-        at += 1
-    return at
-
-
-_MONDAY = 4  # 5 January 1970, the first Monday that day numbers know
-
-
-class Grid(Struct, frozen=True):
-    """The working ranges around some days, and the starts in them."""
-
-    ranges: list[Interval]
-    """The hours, weekly or override, merged where they touch or overlap."""
-
-    stretches: list[Interval]
-    """Runs of starts: from the first, which the step counts from, to the second after the last."""
-
-    holidays: list[tuple[int, int, int]]
-    """The parts of the ranges that public holidays close: start, end, and the day number of the holiday."""
-
-
-def lay_grid(schedule: Schedule, offsets: Offsets, *, first_day: int, last_day: int, duration: int) -> Grid:
-    """Lay out the grid of the host's days, such that the starts of a day do not depend on which days are asked."""
-    # Hours that continue past midnight may have begun long ago, but their steps restart on the Monday after a full
-    # week.
-    lookback = (first_day + 3) % 7 + 8 if _run_late(schedule) else 1
-    worked: list[Interval] = []
-    shut: list[tuple[int, int, int]] = []
-    own_hours = {day_number(override.on) for override in schedule.overrides if override.hours}
-    days_off = find_holidays(schedule, first_day - lookback, last_day).keys() - own_hours
-    for day, hours in _list_hours(schedule, first_day - lookback, last_day):
-        spans = _as_instants(offsets, day, hours)
-        if day in days_off:
-            shut += [(start, end, day) for start, end in spans]
-        else:
-            worked += spans
-    ranges = merge(worked + [(start, end) for start, end, _ in shut])
-    closed = list(_close(shut, merge(worked))) if shut else []
-    return Grid(ranges, list(_stretch(offsets, ranges, duration)), closed)
-
-
-def list_open_hours(schedule: Schedule, first_day: int, last_day: int) -> list[Interval]:
-    """List the hours of some days of the schedule's calendar, by day number, without public holidays."""
-    offsets = get_offsets(get_zone(schedule.zone), date_of(first_day), date_of(last_day))
-    grid = lay_grid(schedule, offsets, first_day=first_day, last_day=last_day, duration=60)
-    return subtract(grid.ranges, merge(grid.holidays))
-
-
-def step_of(event_type: EventType) -> int:
-    """Return the seconds from one start of the grid to the next, the same for each duration."""
-    return (event_type.slot_interval_minutes or event_type.duration_minutes) * 60
-
-
-def find_holidays(schedule: Schedule, first_day: int, last_day: int) -> dict[int, str]:
-    """Name the public holidays among some days by day number."""
-    if schedule.holidays is None:
-        return {}
-    years = range(date_of(first_day).year, date_of(last_day).year + 1)
-    named: dict[date, str] = {}
-    for year in years:
-        named |= holidays_of(schedule.holidays, year)
-    return {day_number(on): name for on, name in named.items()}
-
-
-def _run_late(schedule: Schedule) -> bool:
-    """Return whether hours can reach the next day: no gap of a zone is so long that those until 20:00 do."""
-    hours = chain(schedule.weekly_hours, (override.hours for override in schedule.overrides))
-    return any(each.end_minute > 20 * 60 for day in hours for each in day)
-
-
-def _list_hours(schedule: Schedule, first_day: int, last_day: int) -> Iterator[tuple[int, Hours]]:
-    weekly = schedule.weekly_hours
-    overrides = {day_number(override.on): override.hours for override in schedule.overrides}
-    for day in range(first_day, last_day + 1):
-        hours = overrides.get(day, weekly[(day + 3) % 7])
-        if hours:
-            yield day, hours
-
-
-def _as_instants(offsets: Offsets, day: int, hours: Hours) -> list[Interval]:
-    midnight = day * DAY
-    spans = [
-        (instant_of(offsets, midnight + each.start_minute * 60), instant_of(offsets, midnight + each.end_minute * 60))
-        for each in hours
-    ]
-    return [span for span in spans if span[0] < span[1]]
-
-
-def _stretch(offsets: Offsets, ranges: list[Interval], duration: int) -> Iterator[Interval]:
-    for start, end in ranges:
-        mondays = _list_mondays(offsets, start, end) if end - start >= 6 * DAY else ()
-        for anchor, following in pairwise((start, *mondays, end)):
-            if anchor + duration <= end:
-                yield anchor, min(following, end - duration + 1)
-
-
-def _list_mondays(offsets: Offsets, start: int, end: int) -> list[int]:
-    """List the Mondays at which a range that was open for the whole week before restarts its steps."""
-    first = (start // DAY - _MONDAY) // 7 * 7 + _MONDAY
-    mondays = [instant_of(offsets, day * DAY) for day in range(first, end // DAY + 2, 7)]
-    return [monday for before, monday in pairwise(mondays) if start <= before and monday < end]
-
-
-def _close(shut: list[tuple[int, int, int]], worked: list[Interval]) -> Iterator[tuple[int, int, int]]:
-    """Leave to a holiday what the hours of the days around it do not reach."""
-    for start, end, day in shut:
-        for begin, until in subtract([(start, end)], worked):
-            yield begin, until, day

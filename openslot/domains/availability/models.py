@@ -18,7 +18,6 @@ from openslot.domains.teams.models import (
     HostGroup,
     HostRole,
     TeamRules,
-    TeamSession,
 )
 from openslot.platform.core.times import FOREVER
 
@@ -94,12 +93,6 @@ class Claim(Struct, frozen=True):
     session_start: int | None = None
     """When a group session of the asked event type begins; None for every other claim."""
 
-    seats_left: int = 0
-    """How many seats of that session are free."""
-
-    session_end: int | None = None
-    """When a group session ends, which its event type may have changed since; None for every other claim."""
-
 
 class Busy(Struct, frozen=True):
     """Time that a foreign calendar says is taken, as it is, in whole seconds since 1970."""
@@ -120,17 +113,31 @@ class Taken(Struct, frozen=True):
     claims: Sequence[Claim] = ()
     busy: Sequence[Busy] = ()
     booked: Sequence[int] = ()
-    """The starts of the event type's confirmed bookings and live holds, which the limits count."""
+    """The starts of the event type's bookings that the limits of a host count."""
+
+
+class GroupSession(Struct, frozen=True, kw_only=True):
+    """A group session of the asked event type: its claim, or that of its organizer, and the numbers of its hosts."""
+
+    id: UUID
+    hosts: frozenset[int]
+    taken_from: int
+    taken_until: int
+    """The time that it takes, buffers included, in whole seconds since 1970."""
+
+    end: int
+    """When it ends, which its event type may have changed since."""
+
+    seats_left: int = 0
 
 
 class HostInputs(Struct, frozen=True, kw_only=True):
-    """One of the hosts of a team: when they work, and what takes their time."""
+    """One of those who could host: when they work, and what takes their time."""
 
     host_no: int
     name: str
     schedule: Schedule
     taken: Taken
-    """The claims and the starts of the event type's bookings that they host."""
 
     booked_in_all: Sequence[int] = ()
     """The starts of all that takes their time; a group session is one."""
@@ -147,14 +154,10 @@ class GroupInputs(Struct, frozen=True, kw_only=True):
     candidates: tuple[Candidate, ...]
 
 
-class TeamInputs(Struct, frozen=True, kw_only=True):
-    """The candidates from whom the hosts of a team's event type are picked."""
+class ChoiceInputs(Struct, frozen=True, kw_only=True):
+    """What only a choice among several hosts needs; for a host's own event type it is empty."""
 
-    rules: TeamRules
-    groups: tuple[GroupInputs, ...]
-    hosts: Mapping[int, HostInputs]
-    """The hosts by their numbers; empty where free times are listed, which read some hosts at a time."""
-
+    rules: TeamRules = TeamRules(event_type_id=UUID(int=0))
     versions: Mapping[int, int | None] = {}
     """The version of each host's time, by host number: it differs after every change; None if not known."""
 
@@ -163,22 +166,62 @@ class TeamInputs(Struct, frozen=True, kw_only=True):
 
     is_unsettled: bool = False
     """Whether the ledger has to be settled before hosts are chosen."""
-    sessions: Mapping[int, TeamSession] = {}
-    """The sessions by start, one for each start; their seats are in the claims that are taken."""
 
 
 class SlotInputs(Struct, frozen=True, kw_only=True):
-    event_type: EventType
-    schedule: Schedule
-    """The host's schedule; the team's calendar, which is never closed, if a team hosts it."""
+    """An offer for any number of hosts, and everything that decides about its starts."""
 
-    taken: Taken
+    event_type: EventType
+    calendar: Schedule
+    """The schedule whose zone counts days and weeks: the host's own, or that of a team, which is never closed."""
+
     now: datetime
     minutes: int | None = None
     """How long the meeting is to be; None is the event type's default."""
 
-    team: TeamInputs | None = None
-    """Set if a team hosts the event type; otherwise its owner does."""
+    groups: tuple[GroupInputs, ...]
+    """The candidates from whom hosts are picked; a host's own event type has one group of one."""
+
+    hosts: Mapping[int, HostInputs]
+    """The hosts by their numbers; empty where free times of a team are listed, which read some hosts at a time."""
+
+    sessions: Mapping[int, GroupSession] = {}
+    """The group sessions by start, one for each start."""
+
+    booked: Sequence[int] = ()
+    """The starts of the event type's confirmed bookings and live holds, which its limits count."""
+
+    choice: ChoiceInputs = ChoiceInputs()
+
+    @classmethod
+    def of_host(
+        cls,
+        host: HostInputs,
+        event_type: EventType,
+        *,
+        now: datetime,
+        minutes: int | None = None,
+        sessions: Mapping[int, GroupSession] = {},
+        booked: Sequence[int] = (),
+    ) -> "SlotInputs":
+        """Describe a host's own event type."""
+        group = HostGroup(id=event_type.id, event_type_id=event_type.id, position=0, pick=1)
+        only = Candidate(host_no=host.host_no, user_id=event_type.owner_id, weight=100, priority=2)
+        return cls(
+            event_type=event_type,
+            calendar=host.schedule,
+            now=now,
+            minutes=minutes,
+            groups=(GroupInputs(group=group, candidates=(only,)),),
+            hosts={host.host_no: host},
+            sessions=sessions,
+            booked=booked,
+        )
+
+    @property
+    def own_host(self) -> HostInputs | None:
+        """The host whose own event type it is; None if hosts are chosen."""
+        return next(iter(self.hosts.values())) if self.event_type.team_id is None else None
 
     @property
     def duration(self) -> timedelta:
@@ -296,77 +339,10 @@ NO_START = frozenset({Code.PAST, Code.OUTSIDE_HOURS, Code.OFF_GRID})
 """A start closed by one of these was never one that could be asked for; all others may open again."""
 
 
-class Reason(Struct, frozen=True, rename="camel"):
-    """One rule that closes a start, or some starts of a day."""
-
-    code: Code
-    sentence: str
-    remedy: str
-    """The change that would open it."""
-
-    starts_at: datetime | None = None
-    ends_at: datetime | None = None
-    """The span that the rule closes, where it has one."""
-
-    closes: int = 1
-    """How many starts it closes."""
-
-
-class HostExplained(Struct, frozen=True, rename="camel"):
-    """Whether a host of a team can be chosen for a start."""
-
-    name: str
-    can_be_chosen: bool
-    sentence: str
-    """Why, or why not: `Ana is in a meeting`, `Jim is 3 ahead`."""
-
-
-class GroupExplained(Struct, frozen=True, rename="camel"):
-    """The candidates of a group for a start, and whether enough of them can be chosen."""
-
-    pick: int
-    can_be_chosen: int
-    """How many of its hosts."""
-
-    sentence: str
-    hosts: tuple[HostExplained, ...]
-
-
-class StartExplained(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Why a start is open or closed, the most telling reason first."""
-
-    starts_at: datetime
-    code: Code
-    reasons: tuple[Reason, ...]
-    groups: tuple[GroupExplained, ...] = ()
-    """Only set for team event types."""
-
-
-class HostOfDay(Struct, frozen=True, rename="camel"):
-    """At how many starts of a day a host of a team is free."""
-
-    name: str
-    free: int
-
-
-class DayExplained(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """How many starts a day's hours give, how many are open, and what closes the others."""
-
-    on: date
-    starts: int
-    open: int
-    reasons: tuple[Reason, ...]
-    hosts: tuple[HostOfDay, ...] = ()
-    """Only set for team event types."""
-
-
 class SlotContext(Struct, frozen=True, kw_only=True):
     """Everything that decides, and whose time it is."""
 
     inputs: SlotInputs
-    claim_ids: list[UUID | None]
-    """The id of each claim of the setting, in the same order; None unless it is a group session."""
-
     has_stale: bool
     """Whether an expired hold still stands in the constraint's way."""
 
@@ -405,12 +381,3 @@ class MonthOfSlots(Struct, frozen=True, kw_only=True):
 
     has_later: bool
     """Whether the booking window reaches the month after."""
-
-
-class WholeDayExplained(Struct, frozen=True, kw_only=True):
-    """A day of the host's calendar with every start of it, and one start that was asked for."""
-
-    found: SlotContext
-    day: DayExplained
-    starts: tuple[StartExplained, ...]
-    asked: StartExplained | None

@@ -17,7 +17,8 @@ from openslot.domains.availability.models import (
     SlotInputs,
     Slots,
 )
-from openslot.domains.availability.slots import find_window, spans_of
+from openslot.domains.availability.rules import find_window
+from openslot.domains.availability.slots import spans_of
 from openslot.domains.event_types.links.rules import check_open
 from openslot.domains.event_types.rules import check_duration
 from openslot.platform.core.times import FIRST_YEAR, LAST_YEAR, at_second, date_of, floor_second, get_zone, local_day
@@ -98,7 +99,7 @@ def nearest(slots: Slots, wanted: int, *, max_: int) -> list[int]:
 
 def _window(inputs: SlotInputs) -> tuple[date, date]:
     """Return the first and last day of the booking window, plus a day, as the visitor's calendar may be a day ahead."""
-    today = local_day(get_zone(inputs.schedule.zone), floor_second(inputs.now))
+    today = local_day(get_zone(inputs.calendar.zone), floor_second(inputs.now))
     first, last = find_window(inputs, today)
     bounds = date(LAST_YEAR, 12, 31)
     return date_of(first), min(date_of(last), bounds - _DAY) + _DAY

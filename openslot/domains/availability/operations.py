@@ -7,25 +7,21 @@ from zoneinfo import ZoneInfo
 
 from openslot.domains.availability import months, store
 from openslot.domains.availability.explain import explain_day, explain_start, explain_starts
+from openslot.domains.availability.explanations import DayExplained, StartExplained, WholeDayExplained
 from openslot.domains.availability.grid import Interval
 from openslot.domains.availability.models import (
     ById,
     ByPage,
     ByTeamPage,
-    DayExplained,
     Days,
     Drafted,
     EventTypeRef,
     MonthOfSlots,
     SlotContext,
     Slots,
-    StartExplained,
-    WholeDayExplained,
 )
-from openslot.domains.availability.slots import list_slots, spans_of
-from openslot.domains.availability.slots import list_taken as list_taken_starts
-from openslot.domains.availability.team_listing import list_team_open
-from openslot.domains.availability.team_slots import list_team_slots, list_team_taken
+from openslot.domains.availability.slots import list_slots, list_taken, spans_of
+from openslot.domains.availability.team_listing import list_open
 from openslot.domains.event_types.errors import EventTypeNotFound
 from openslot.domains.event_types.rules import is_offered
 from openslot.platform.core.db import Db
@@ -74,9 +70,8 @@ async def list_taken_slots(
     """List the open starts of a day of the asker's calendar, and those that others have taken."""
     days = Days(on, on)
     found = await _find(work, which, days, zone)
-    taken = (list_team_taken if found.inputs.team else list_taken_starts)(found.inputs, days, viewer=zone)
-    lister = list_team_slots if found.inputs.team else list_slots
-    return found, lister(found.inputs, days, viewer=zone), taken
+    taken = list_taken(found.inputs, days, viewer=zone)
+    return found, list_slots(found.inputs, days, viewer=zone), taken
 
 
 async def list_month_of_slots(
@@ -130,7 +125,7 @@ async def explain_start_time(
 
 
 async def explain_on(work: Work, which: EventTypeRef, on: date) -> tuple[SlotContext, DayExplained]:
-    zone = get_zone((await _get(work, which, work.now, work.now)).inputs.schedule.zone)
+    zone = get_zone((await _get(work, which, work.now, work.now)).inputs.calendar.zone)
     found = await _find(work, which, Days(on, on), zone)
     return found, explain_day(found.inputs, on)
 
@@ -141,7 +136,7 @@ async def explain_whole_day(
     """Explain what closes the starts of a day in the host's calendar, or every rule that closes one local time."""
     found = await _find_around(work, which, Days(on, on), without=None)
     inputs = found.inputs
-    start = None if local_time is None else _instant_of(on, local_time, get_zone(inputs.schedule.zone))
+    start = None if local_time is None else _instant_of(on, local_time, get_zone(inputs.calendar.zone))
     return WholeDayExplained(
         found=found,
         day=explain_day(inputs, on),
@@ -155,9 +150,7 @@ async def _list_offered(db: Db, found: SlotContext, which: EventTypeRef | Drafte
     is_public = isinstance(which, ById | ByPage | ByTeamPage | Drafted)
     if is_public and not is_offered(found.inputs.event_type):
         return Slots([], found.inputs.duration // _SECOND)
-    if found.inputs.team:
-        return await list_team_open(db, found, days, viewer=zone)
-    return list_slots(found.inputs, days, viewer=zone)
+    return await list_open(db, found, days, viewer=zone)
 
 
 async def _list_first_month(

@@ -7,9 +7,11 @@ from zoneinfo import ZoneInfo
 from babel.dates import format_date, get_day_names
 from babel.units import format_unit
 
-from openslot.domains.availability.grid import Interval, find_holidays, step_of
-from openslot.domains.availability.models import ClaimKind, Code, Reason
-from openslot.domains.availability.slots import SlotQuery, find_window
+from openslot.domains.availability.explanations import Reason
+from openslot.domains.availability.grid import Interval
+from openslot.domains.availability.hours import find_holidays
+from openslot.domains.availability.models import ClaimKind, Code, HostInputs
+from openslot.domains.availability.rules import SlotQuery, find_window
 from openslot.domains.schedules.models import WEEKDAYS, Hours
 from openslot.domains.schedules.rules import MINUTES_A_DAY, find_override, hours_on, write_minute
 from openslot.platform.core.times import at_second, ceil_second, date_of, floor_second, local_day
@@ -148,7 +150,7 @@ def _outside_hours(query: SlotQuery, _: int, start: int) -> Reason:
 
 
 def _tell_hours(query: SlotQuery, on: date) -> Text:
-    schedule = query.inputs.schedule
+    schedule = query.inputs.calendar
     hours = HoursInWords(hours_on(schedule, on))
     if find_override(schedule, on) is not None:
         if not hours.hours:
@@ -160,8 +162,8 @@ def _tell_hours(query: SlotQuery, on: date) -> Text:
 
 
 def _off_grid(query: SlotQuery, __: int, start: int) -> Reason:
-    step = step_of(query.inputs.event_type)
-    anchor = max(first for first, _ in query.grid.stretches if first <= start)
+    step = query.steps.step
+    anchor = max(first for first, _ in query.hours.stretches if first <= start)
     earlier = _moment(query.zone, start - (start - anchor) % step)
     return Reason(
         Code.OFF_GRID,
@@ -175,7 +177,7 @@ def _off_grid(query: SlotQuery, __: int, start: int) -> Reason:
 
 
 def _out_of_office(query: SlotQuery, cause: int, _: int) -> Reason:
-    away = query.inputs.schedule.out_of_office[cause]
+    away = query.inputs.calendar.out_of_office[cause]
     span = floor_second(away.starts_at), ceil_second(away.ends_at)
     when = _span(query.zone, span)
     sentence = (
@@ -188,7 +190,7 @@ def _out_of_office(query: SlotQuery, cause: int, _: int) -> Reason:
 
 def _holiday(query: SlotQuery, cause: int, _: int) -> Reason:
     on = date_of(cause)
-    name = find_holidays(query.inputs.schedule, cause, cause)[cause]
+    name = find_holidays(query.inputs.calendar, cause, cause)[cause]
     return Reason(
         Code.HOLIDAY,
         Text("Public holiday on %(day)s: %(name)s", day=on, name=name),
@@ -240,14 +242,14 @@ def _week_limit(query: SlotQuery, cause: int, _: int) -> Reason:
 
 
 def _full(query: SlotQuery, cause: int, _: int) -> Reason:
-    claim, seats = query.inputs.taken.claims[cause], query.inputs.event_type.seats
-    span = claim.start, claim.end
+    session, seats = query.inputs.sessions[cause], query.inputs.event_type.seats
+    span = session.taken_from, session.taken_until
     sentence = Text("All %(seats)s seats are taken", seats=seats)
     return _with_span(Code.FULL, sentence, Text("Add seats, or cancel a booking of this session"), span)
 
 
 def _taken(query: SlotQuery, cause: int, _: int) -> Reason:
-    claim = query.inputs.taken.claims[cause]
+    claim = _host_of(query).taken.claims[cause]
     span = claim.start, claim.end
     when = _span(query.zone, span)
     # Each sentence is written out, so that `make messages` finds it.
@@ -267,7 +269,7 @@ def _taken(query: SlotQuery, cause: int, _: int) -> Reason:
 
 
 def _busy(query: SlotQuery, cause: int, _: int) -> Reason:
-    busy = query.inputs.taken.busy[cause]
+    busy = _host_of(query).taken.busy[cause]
     if busy.is_unread:
         remedy = Text(
             "Reconnect %(source)s, stop counting it as busy, or use its last known times for longer",
@@ -297,6 +299,12 @@ _WORDS: dict[Code, Callable[[SlotQuery, int, int], Reason]] = {
     Code.TAKEN: _taken,
     Code.BUSY: _busy,
 }
+
+
+def _host_of(query: SlotQuery) -> HostInputs:
+    if query.own is None:
+        raise TypeError("its hosts are chosen")
+    return query.own
 
 
 def _with_span(code: Code, sentence: Text, remedy: Text, span: Interval) -> Reason:

@@ -20,7 +20,6 @@ from openslot.domains.availability.errors import DayHoldLimitExceeded
 from openslot.domains.availability.models import ByBooking, Claimed, ClaimedHost, Days, SlotContext, SlotInputs
 from openslot.domains.availability.slots import list_slots, spans_of
 from openslot.domains.availability.team_hosts import team_of
-from openslot.domains.availability.team_slots import list_team_slots
 from openslot.domains.availability.team_store import reread_hosts
 from openslot.domains.availability.team_taking import find
 from openslot.platform.core.times import at_second, date_of, floor_second, get_zone, local_day
@@ -163,9 +162,8 @@ async def _measure_team(work: Work, taken: Claimed, days: Days) -> list[TakenSha
 
 
 def _measure(days: Days, zone: ZoneInfo, free: SlotInputs, left: SlotInputs) -> TakenShare:
-    lister = list_team_slots if left.team else list_slots
-    open_without = set(lister(free, days, viewer=zone).starts)
-    closed = open_without.difference(lister(left, days, viewer=zone).starts)
+    open_without = set(list_slots(free, days, viewer=zone).starts)
+    closed = open_without.difference(list_slots(left, days, viewer=zone).starts)
     return TakenShare(len(closed), len(open_without))
 
 
@@ -179,7 +177,7 @@ def _day_of(taken: Claimed, moment: datetime) -> date:
 
 
 def _zone_of(taken: Claimed) -> ZoneInfo:
-    return get_zone(_found_of(taken).inputs.schedule.zone)
+    return get_zone(_found_of(taken).inputs.calendar.zone)
 
 
 def _found_of(taken: Claimed) -> SlotContext:

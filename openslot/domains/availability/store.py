@@ -261,17 +261,9 @@ def _visible(token: str) -> str:
 def _to_context(row: Row, now: datetime, *, minutes: int | None = None) -> models.SlotContext:
     """Read an event type, and what takes its owner's time; of a team's that was not asked for."""
     of_team = row["team_id"] is not None
-    away, taken, claim_ids = ((), models.Taken(), []) if of_team else _read_time(row)
-    inputs = models.SlotInputs(
-        event_type=EVENT_TYPES.read(row),
-        schedule=SCHEDULES.read(row, out_of_office=away),
-        taken=taken,
-        now=now,
-        minutes=minutes,
-    )
+    inputs = _of_team(row, now, minutes) if of_team else _of_owner(row, now, minutes)
     return models.SlotContext(
         inputs=inputs,
-        claim_ids=claim_ids,
         has_stale=not of_team and row["has_stale"],
         host_no=row["host_no"],
         host_name=row["host_name"],
@@ -286,20 +278,59 @@ def _to_context(row: Row, now: datetime, *, minutes: int | None = None) -> model
     )
 
 
-def _read_time(row: Row) -> tuple[tuple[OutOfOffice, ...], models.Taken, list[UUID | None]]:
-    """Read when a host is away, what else takes their time, and which of the claims are sessions."""
+def _of_team(row: Row, now: datetime, minutes: int | None) -> models.SlotInputs:
+    return models.SlotInputs(
+        event_type=EVENT_TYPES.read(row),
+        calendar=SCHEDULES.read(row, out_of_office=()),
+        now=now,
+        minutes=minutes,
+        groups=(),
+        hosts={},
+    )
+
+
+def _of_owner(row: Row, now: datetime, minutes: int | None) -> models.SlotInputs:
+    """Read when the owner is away, and what else takes their time, with the sessions of the event type."""
     away = map(OutOfOffice, row["away_from"] or (), row["away_until"] or (), row["away_reason"] or ())
-    plain = list(map(models.Claim, row["claim_from"] or (), row["claim_until"] or (), row["claim_kind"] or ()))
     sessions = _sessions.decode(row["sessions"]) if row["sessions"] else []
     taken = models.Taken(
-        claims=[*plain, *(models.Claim(*session[:-1]) for session in sessions)],
+        claims=[
+            *map(models.Claim, row["claim_from"] or (), row["claim_until"] or (), row["claim_kind"] or ()),
+            *(models.Claim(*session[:4]) for session in sessions),
+        ],
         busy=[
             *map(models.Busy, row["busy_from"] or (), row["busy_until"] or (), row["busy_source"] or ()),
             *map(models.Busy.always, row["unread_sources"] or ()),
         ],
+    )
+    host = models.HostInputs(
+        host_no=row["host_no"],
+        name=row["host_name"],
+        schedule=SCHEDULES.read(row, out_of_office=tuple(away)),
+        taken=taken,
+        has_stale=row["has_stale"],
+        left_at=row["host_left_at"],
+    )
+    return models.SlotInputs.of_host(
+        host,
+        EVENT_TYPES.read(row),
+        now=now,
+        minutes=minutes,
+        sessions=_read_sessions(sessions, host.host_no) if sessions else {},
         booked=row["counted_starts"] or (),
     )
-    return tuple(away), taken, [*([None] * len(plain)), *(session[-1] for session in sessions)]
+
+
+def _read_sessions(sessions: Sequence[_Session], host_no: int) -> dict[int, models.GroupSession]:
+    """Read the sessions of the event type itself: those of others only take time."""
+    hosts = frozenset((host_no,))
+    return {
+        start: models.GroupSession(
+            id=id_, hosts=hosts, taken_from=taken_from, taken_until=taken_until, end=end, seats_left=left
+        )
+        for taken_from, taken_until, _, start, left, end, id_ in sessions
+        if start is not None
+    }
 
 
 UPSERT_SOURCE = """

@@ -10,11 +10,12 @@ from openslot.domains.accounts.store import lock_hosts
 from openslot.domains.availability import holds, shares, team_claim_store, team_session_store, team_sessions
 from openslot.domains.availability.claims.store import has_only_seat
 from openslot.domains.availability.errors import HoldNotFound, SlotUnavailable
+from openslot.domains.availability.free_hosts import list_wanted
 from openslot.domains.availability.groups import keep_most
 from openslot.domains.availability.models import ById, Claimed, ClaimedHost, ClaimKind, Code, EventTypeRef, Hold, Weeks
-from openslot.domains.availability.slots import is_askable, repeat_weekly
+from openslot.domains.availability.slots import is_askable, judge_hosts, repeat_weekly
+from openslot.domains.availability.slots import judge as judge_start
 from openslot.domains.availability.team_hosts import list_free, team_of
-from openslot.domains.availability.team_slots import judge_hosts, judge_team, list_wanted
 from openslot.domains.availability.team_taking import check_start, claimed, find, judge, rehost, take
 from openslot.domains.event_types.rules import is_offered
 from openslot.domains.teams.ledger.operations import assign_hosts, give_hold_back, settle_credits
@@ -57,11 +58,11 @@ async def judge_weeks(
     found = await find(work, which, starts_at, until=until, without=hold_id if held else None)
     inputs = found.inputs
     check_start(found, starts_at, field="startTime")
-    starts = repeat_weekly(starts_at, get_zone(inputs.schedule.zone), weeks)
+    starts = repeat_weekly(starts_at, get_zone(inputs.calendar.zone), weeks)
     is_open, free = 0, dict.fromkeys(team_of(found).hosts, 0)
     for index, start in enumerate(starts):
         judged = judge_hosts(inputs, start)
-        is_open |= (judge_team(inputs, start, judged=judged) is Code.OPEN) << index
+        is_open |= (judge_start(inputs, start, judged=judged) is Code.OPEN) << index
         for no, code in judged.items():
             free[no] |= (code is Code.OPEN) << index
     kept = keep_most(list_wanted(team_of(found)), free, is_open)
@@ -135,7 +136,7 @@ async def move(
         raise SlotUnavailable
     free = list_free(found, starts_at)
     leaving = [each for each in hosts if each.host_no not in free]
-    if leaving and not team_of(found).rules.picks_anew:
+    if leaving and not team_of(found).choice.rules.picks_anew:
         raise SlotUnavailable
     moved = await rehost(work, found, starts_at, hosts, leaving, is_moved=True)
     return replace(moved, seat_id=seat_id)
@@ -173,7 +174,7 @@ async def _keep(work: Work, which: EventTypeRef, starts_at: datetime, hold_id: U
         raise Invalid(details={"holdId": "is for a different time"})
     free = list_free(found, starts_at)
     # Whoever else is free does not matter: its hosts were chosen when it was held.
-    is_open = judge_team(found.inputs, starts_at) in {Code.OPEN, Code.NO_HOSTS}
+    is_open = judge_start(found.inputs, starts_at) in {Code.OPEN, Code.NO_HOSTS}
     if not is_open or any(each.host_no not in free for each in held.hosts):
         raise SlotUnavailable
     if held.seat_id is not None:

@@ -1,6 +1,6 @@
 """All SQL of the event type of a team: one statement reads it with its groups, and who is in them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -106,7 +106,7 @@ async def read_team(
     members = {row["g_id"]: _list_candidates(row) for row in rows if row["g_id"] is not None}
     candidates = await count_served(db, members, rules=rules, now=now)
     changing, booked = await _find_changing(db, event_type, asked_from, asked_until, without=without, now=now)
-    sessions = []
+    sessions: Mapping[int, models.GroupSession] = {}
     if event_type.seats > 1:
         sessions = await list_sessions(
             db,
@@ -118,21 +118,25 @@ async def read_team(
             without=without,
             changing=changing,
         )
-    team = models.TeamInputs(
-        rules=rules,
+    inputs = replace(
+        found.inputs,
+        calendar=_to_calendar(found.inputs.calendar, head["team_zone"]),
         groups=tuple(
             models.GroupInputs(group=GROUPS.read(row), candidates=candidates[row["g_id"]])
             for row in rows
             if row["g_id"] is not None
         ),
-        hosts={},
-        versions={no: version for row in rows for no, version in pair_versions(row)} if is_listed else {},
-        sessions={claim.session_start: each for claim, each in sessions if claim.session_start is not None},
-        changing=changing,
-        is_unsettled=not is_listed and bool(head["holds"] or head["has_changed"]),
+        sessions=sessions,
+        booked=booked,
+        choice=models.ChoiceInputs(
+            rules=rules,
+            versions={no: version for row in rows for no, version in pair_versions(row)} if is_listed else {},
+            changing=changing,
+            is_unsettled=not is_listed and bool(head["holds"] or head["has_changed"]),
+        ),
     )
-    found = _show_as_team(found, head, team, models.Taken(claims=[claim for claim, _ in sessions], booked=booked))
-    numbers = set() if is_listed else {each.host_no for group in team.groups for each in group.candidates}
+    found = _show_as_team(found, head, inputs)
+    numbers = set() if is_listed else {each.host_no for group in inputs.groups for each in group.candidates}
     if not numbers:
         return found
     read = await list_times(db, found.inputs, numbers, since=asked_from, until=asked_until)
@@ -156,15 +160,11 @@ async def _find_changing(
     return (row["changing"], row["booked"] or ()) if row else ((), ())
 
 
-def _show_as_team(
-    found: models.SlotContext, head: Row, team: models.TeamInputs, taken: models.Taken
-) -> models.SlotContext:
+def _show_as_team(found: models.SlotContext, head: Row, inputs: models.SlotInputs) -> models.SlotContext:
     """Put the team in the owner's place: its hosts, its calendar and its name."""
-    schedule = _to_calendar(found.inputs.schedule, head["team_zone"])
     return replace(
         found,
-        inputs=replace(found.inputs, schedule=schedule, taken=taken, team=team),
-        claim_ids=[],
+        inputs=inputs,
         has_stale=False,
         host_name=head["team_name"],
         host_username=f"team/{head['team_slug']}",

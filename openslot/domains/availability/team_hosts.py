@@ -7,8 +7,8 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from openslot.domains.availability.groups import HostsWanted, fill
-from openslot.domains.availability.models import ChosenHosts, ClaimedHost, SlotContext, TeamInputs
-from openslot.domains.availability.team_slots import get_team, list_free_hosts
+from openslot.domains.availability.models import ChosenHosts, ClaimedHost, SlotContext, SlotInputs
+from openslot.domains.availability.slots import list_free_hosts
 from openslot.domains.teams.choice import choose
 from openslot.domains.teams.models import Candidate, ChoiceAsked, HostChoice, HostRole
 from openslot.platform.core.ids import new_id
@@ -23,7 +23,7 @@ def choose_hosts(
     named: UUID | None = None,
 ) -> tuple[ChosenHosts, ...] | None:
     """Choose so many hosts of each group among the free ones, each host for one; None if they are too few."""
-    team = team_of(found)
+    team, rules = team_of(found), found.inputs.choice.rules
     groups = [each for each in team.groups if each.group.id in picks]
     if len(groups) < len(picks):
         return None
@@ -32,13 +32,13 @@ def choose_hosts(
     def pick(index: int, allowed: frozenset[int]) -> Sequence[int] | None:
         group = groups[index].group
         candidates = tuple(replace(each, is_free=each.host_no in allowed) for each in groups[index].candidates)
-        choice = _name(candidates, named) if named else choose(candidates, pick=picks[group.id], rules=team.rules)
+        choice = _name(candidates, named) if named else choose(candidates, pick=picks[group.id], rules=rules)
         if choice is None:
             return None
         asked = ChoiceAsked(
             pick=picks[group.id],
-            balance=team.rules.balance,
-            max_lead=team.rules.max_lead,
+            balance=rules.balance,
+            max_lead=rules.max_lead,
             candidates=candidates,
             is_named=named is not None,
         )
@@ -101,5 +101,5 @@ def list_free(found: SlotContext, *starts: datetime) -> set[int]:
     return set.intersection(*(list_free_hosts(found.inputs, each) for each in starts))
 
 
-def team_of(found: SlotContext) -> TeamInputs:
-    return get_team(found.inputs)
+def team_of(found: SlotContext) -> SlotInputs:
+    return found.inputs

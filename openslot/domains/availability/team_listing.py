@@ -12,20 +12,20 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from openslot.domains.availability import team_store
-from openslot.domains.availability.grid import step_of
-from openslot.domains.availability.groups import find_fillable
-from openslot.domains.availability.models import Days, SlotContext, Slots, TeamInputs
-from openslot.domains.availability.slots import find_session_ends, spans_of
-from openslot.domains.availability.team_slots import (
-    TeamQuery,
-    find_askable,
+from openslot.domains.availability.free_hosts import (
+    count_seconds,
     find_free,
     find_worked,
     join_sessions,
     list_session_hosts,
     list_wanted,
-    make_team_query,
+    make_query,
 )
+from openslot.domains.availability.groups import find_fillable
+from openslot.domains.availability.models import Days, SlotContext, Slots
+from openslot.domains.availability.rules import SlotQuery
+from openslot.domains.availability.slots import find_askable, find_session_ends, list_slots, spans_of
+from openslot.domains.teams.models import TeamRules
 from openslot.platform.core.db import Db
 from openslot.platform.core.times import at_second
 
@@ -94,26 +94,28 @@ def _measure(kept: Iterable[KeptBits]) -> int:
     return sum(ENTRY_BYTES + getsizeof(each.bits) for each in kept)
 
 
-async def list_team_open(db: Db, found: SlotContext, days: Days, *, viewer: ZoneInfo) -> Slots:
-    """List the starts at which every group has enough free hosts, as `list_team_slots` does of hosts who are read."""
+async def list_open(db: Db, found: SlotContext, days: Days, *, viewer: ZoneInfo) -> Slots:
+    """List the starts at which every group has enough free hosts, as `list_slots` does of hosts who are read."""
     inputs = found.inputs
-    spans, duration = spans_of(days, viewer), int(inputs.duration.total_seconds())
+    if inputs.hosts:
+        return list_slots(inputs, days, viewer=viewer)
+    spans, duration = spans_of(days, viewer), count_seconds(inputs)
     if not spans:
         return Slots([], duration)
-    query = make_team_query(inputs, asked=(spans[0][0], spans[-1][1]))
+    query = make_query(inputs, asked=(spans[0][0], spans[-1][1]))
     open_ = find_askable(query, spans)
-    starts = query.grid.list_starts(await _find_open(db, query, open_) if open_ else 0)
+    starts = query.grid.pick(await _find_open(db, query, open_) if open_ else 0)
     return Slots(starts, duration, find_session_ends(inputs, duration))
 
 
-async def _find_open(db: Db, query: TeamQuery, among: int) -> int:
+async def _find_open(db: Db, query: SlotQuery, among: int) -> int:
     """Find at which of some starts enough hosts are free, or those of its session.
 
     Who is not read yet is at most free when they work: where that makes no difference, the others are enough.
     """
-    versions, question = query.team.versions, _ask(query)
-    groups = list_wanted(query.team, among=versions)
-    kept = KEPT.find(question, versions, query.whole.inputs.now) if question else {}
+    versions, question = query.inputs.choice.versions, _ask(query)
+    groups = list_wanted(query.inputs, among=versions)
+    kept = KEPT.find(question, versions, query.inputs.now) if question else {}
     kept |= await _find_hosting(db, query, question)
     unread = sorted(versions.keys() - kept.keys())
     worked = dict.fromkeys(unread, among)
@@ -129,50 +131,49 @@ async def _find_open(db: Db, query: TeamQuery, among: int) -> int:
         unread, count = unread[count:], count * 2
 
 
-async def _find_hosting(db: Db, query: TeamQuery, question: TimesKey | None) -> dict[int, int]:
+async def _find_hosting(db: Db, query: SlotQuery, question: TimesKey | None) -> dict[int, int]:
     """Find when those who have sessions are free, and that they are at the starts of these: for this question alone."""
-    team, hosting = query.team, list_session_hosts(query.team)
+    inputs, hosting = query.inputs, list_session_hosts(query.inputs)
     if not hosting:
         return {}
-    sessions = frozenset((start, session.hosts) for start, session in team.sessions.items())
+    sessions = frozenset((start, session.hosts) for start, session in inputs.sessions.items())
     asked = (*question, sessions) if question else None
-    kept = KEPT.find(asked, {no: team.versions[no] for no in hosting}, query.whole.inputs.now) if asked else {}
+    versions = {no: inputs.choice.versions[no] for no in hosting}
+    kept = KEPT.find(asked, versions, inputs.now) if asked else {}
     unread = hosting - kept.keys()
     return kept | (await _find_free(db, query, unread, asked) if unread else {})
 
 
-def _ask(query: TeamQuery) -> TimesKey | None:
+def _ask(query: SlotQuery) -> TimesKey | None:
     """Return all that bits depend on beside the host; None if something is changing, so that they are not kept."""
-    whole, team = query.whole, query.team
-    if team.changing:
+    if query.inputs.choice.changing:
         return None
-    step = step_of(whole.inputs.event_type)
-    return str(whole.zone), whole.asked, step, whole.duration, whole.before, whole.after, _limits_of(team)
+    length = query.duration, query.before, query.after
+    return str(query.zone), query.asked, query.steps.step, *length, _limits_of(query.inputs.choice.rules)
 
 
-def _limits_of(team: TeamInputs) -> TimesKey | None:
-    rules = team.rules
+def _limits_of(rules: TeamRules) -> TimesKey | None:
     limits = (rules.host_per_day, rules.host_per_week, rules.host_total_per_day, rules.host_total_per_week)
     return (rules.event_type_id, *limits) if any(limits) else None
 
 
-async def _find_worked(db: Db, query: TeamQuery, numbers: Collection[int], question: TimesKey | None) -> dict[int, int]:
+async def _find_worked(db: Db, query: SlotQuery, numbers: Collection[int], question: TimesKey | None) -> dict[int, int]:
     """Find when hosts could begin a meeting if nothing took their time; many have the same hours."""
-    whole, versions = query.whole, {no: query.team.versions[no] for no in numbers}
+    now, versions = query.inputs.now, {no: query.inputs.choice.versions[no] for no in numbers}
     asked = ("hours", *question) if question else None
-    kept = KEPT.find(asked, versions, whole.inputs.now) if asked else {}
+    kept = KEPT.find(asked, versions, now) if asked else {}
     unknown, worked = versions.keys() - kept.keys(), dict.fromkeys(numbers, 0) | kept
     for hours, same in await team_store.list_hours(db, unknown) if unknown else ():
-        bits = find_worked(query.grid, hours, whole.duration)
+        bits = find_worked(query.steps, hours, query.duration)
         worked |= dict.fromkeys(same, bits)
         if asked:
-            KEPT.keep(asked, {no: KeptBits(bits, version, whole.inputs.now) for no, version in same.items()})
+            KEPT.keep(asked, {no: KeptBits(bits, version, now) for no, version in same.items()})
     return worked
 
 
-async def _find_free(db: Db, query: TeamQuery, numbers: Collection[int], question: TimesKey | None) -> dict[int, int]:
+async def _find_free(db: Db, query: SlotQuery, numbers: Collection[int], question: TimesKey | None) -> dict[int, int]:
     """Read hosts, and find when they could begin a meeting; who is gone meanwhile never does."""
-    (first, until), inputs = (at_second(each) for each in query.whole.asked), query.whole.inputs
+    (first, until), inputs = (at_second(each) for each in query.asked), query.inputs
     read = await team_store.list_times(db, inputs, numbers, since=first, until=until)
     found = {
         each.host.host_no: KeptBits(find_free(query, each.host), each.version, inputs.now, each.changes_at)

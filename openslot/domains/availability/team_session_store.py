@@ -11,8 +11,8 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.domains.availability.errors import SlotUnavailable
-from openslot.domains.availability.models import Claim, ClaimedHost, ClaimKind
-from openslot.domains.teams.models import HostRole, TeamSession
+from openslot.domains.availability.models import ClaimedHost, GroupSession
+from openslot.domains.teams.models import HostRole
 from openslot.platform.core.db import Db
 from openslot.platform.core.events import Change
 
@@ -84,23 +84,20 @@ async def list_sessions(
     now: datetime,
     without: UUID | None,
     changing: Sequence[UUID],
-) -> list[tuple[Claim, TeamSession]]:
-    """List the sessions around some starts, without a seat that is about to change, and without claims that are."""
+) -> dict[int, GroupSession]:
+    """List the sessions around some starts, by their own, without a seat or claims that are about to change."""
     rows = await db.fetch(SESSIONS, event_type_id, since - _REACH, until + _REACH, now, without, list(changing))
-    return [
-        (
-            Claim(
-                row["blocked_from"],
-                row["blocked_until"],
-                ClaimKind.SESSION,
-                session_start=row["start"],
-                seats_left=max(seats - row["sitting"], 0),
-                session_end=row["until"],
-            ),
-            TeamSession(row["id"], frozenset(row["host_nos"]), row["until"]),
+    return {
+        row["start"]: GroupSession(
+            id=row["id"],
+            hosts=frozenset(row["host_nos"]),
+            taken_from=row["blocked_from"],
+            taken_until=row["blocked_until"],
+            end=row["until"],
+            seats_left=max(seats - row["sitting"], 0),
         )
         for row in rows
-    ]
+    }
 
 
 async def list_hosts(db: Db, session_id: UUID) -> tuple[ClaimedHost, ...]:

@@ -14,12 +14,18 @@ from openslot.domains.accounts.store import lock_hosts
 from openslot.domains.availability import team_claim_store, team_session_store
 from openslot.domains.availability.claims.store import find_hold, insert_seat, keep_seat
 from openslot.domains.availability.errors import SlotUnavailable
-from openslot.domains.availability.models import Claimed, ClaimedHost, ClaimKind, EventTypeRef, SlotContext
+from openslot.domains.availability.models import (
+    Claimed,
+    ClaimedHost,
+    ClaimKind,
+    EventTypeRef,
+    GroupSession,
+    SlotContext,
+)
 from openslot.domains.availability.team_claim_store import HeldTeam
 from openslot.domains.availability.team_hosts import team_of
 from openslot.domains.availability.team_session_store import OtherSeats
 from openslot.domains.availability.team_taking import claimed, judge, take
-from openslot.domains.teams.models import TeamSession
 from openslot.platform.core.times import at_second, floor_second
 from openslot.platform.core.work import Work
 
@@ -28,7 +34,7 @@ class _SessionOver(Exception):
     """The session has expired before its hosts were locked."""
 
 
-def find_session(found: SlotContext, starts_at: datetime) -> TeamSession | None:
+def find_session(found: SlotContext, starts_at: datetime) -> GroupSession | None:
     return team_of(found).sessions.get(floor_second(starts_at))
 
 
@@ -69,7 +75,7 @@ async def sit_down(
     found, free = judged
     session = find_session(found, starts_at)
     kept = {each.host_no for each in leaving}
-    is_kept = bool(kept) and not team_of(found).rules.picks_anew
+    is_kept = bool(kept) and not team_of(found).choice.rules.picks_anew
     if session is not None:
         if is_kept and session.hosts != kept:
             raise SlotUnavailable
@@ -101,14 +107,16 @@ def _join(
     work: Work,
     found: SlotContext,
     starts_at: datetime,
-    session: TeamSession,
+    session: GroupSession,
     hosts: tuple[ClaimedHost, ...],
     *,
     expires_at: datetime | None,
     holder: str | None,
 ) -> Claimed:
     """Stage what takes a seat of a session, whose hosts are locked."""
-    if find_session(found, starts_at) != session:
+    now = find_session(found, starts_at)
+    # Others may have taken or left seats of it.
+    if now is None or replace(now, seats_left=session.seats_left) != session:
         raise _SessionOver
     inputs = [team_of(found).hosts[each.host_no] for each in hosts]
     # A request that began before a host left, and had to wait, would escape the release of the host's bookings.

@@ -1,6 +1,6 @@
 """All SQL of the time of a team's hosts, which one statement reads for all of them together."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from openslot.domains.availability import models
-from openslot.domains.availability.team_slots import NOBODY, get_team
+from openslot.domains.availability.free_hosts import NOBODY
 from openslot.domains.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, Schedule, WeeklyHours
 from openslot.platform.core.db import Db, Row
 
@@ -134,26 +134,26 @@ async def reread_hosts(
     changing: Sequence[UUID] = (),
 ) -> models.SlotContext:
     """Read the time of some hosts once more, which others may have changed, for meetings at some starts in order."""
-    if found.inputs.team is None:
+    if found.inputs.own_host is not None:
         return found
-    inputs = replace(found.inputs, team=replace(found.inputs.team, changing=changing))
+    inputs = replace(found.inputs, choice=replace(found.inputs.choice, changing=changing))
     read = await list_times(db, inputs, numbers, since=starts[0], until=starts[-1]) if numbers else []
     return replace(found, inputs=give_hosts(inputs, read))
 
 
 def give_hosts(inputs: models.SlotInputs, read: Sequence[ReadHost]) -> models.SlotInputs:
-    """Put hosts who were read in the place of those of a team."""
+    """Put hosts who were read in the place of those who were there."""
     hosts = {each.host.host_no: each.host for each in read}
     versions = {each.host.host_no: each.version for each in read}
-    return replace(inputs, team=replace(get_team(inputs), hosts=hosts, versions=versions))
+    return replace(inputs, hosts=hosts, choice=replace(inputs.choice, versions=versions))
 
 
 async def list_times(
     db: Db, inputs: models.SlotInputs, numbers: Collection[int], *, since: datetime, until: datetime
 ) -> list[ReadHost]:
     """Read what could touch meetings of some hosts of a team, each with the version of it: both are of one moment."""
-    team, event_type = get_team(inputs), inputs.event_type
-    rules, changing = team.rules, [list(team.changing)] if team.changing else []
+    choice, event_type = inputs.choice, inputs.event_type
+    rules, changing = choice.rules, [list(choice.changing)] if choice.changing else []
     has_limits = any((rules.host_per_day, rules.host_per_week, rules.host_total_per_day, rules.host_total_per_week))
     reach = _REACH_OF_LIMITS if has_limits else _REACH
     rows = await db.fetch(
@@ -170,7 +170,7 @@ async def list_times(
     )
     return [
         ReadHost(
-            host=_mark_sessions(_to_host(row), team),
+            host=_mark_sessions(_to_host(row), inputs.sessions),
             version=row["version"],
             changes_at=min(filter(None, (row["claims_change_at"], row["calendars_close_at"])), default=None),
         )
@@ -178,9 +178,9 @@ async def list_times(
     ]
 
 
-def _mark_sessions(host: models.HostInputs, team: models.TeamInputs) -> models.HostInputs:
+def _mark_sessions(host: models.HostInputs, sessions: Mapping[int, models.GroupSession]) -> models.HostInputs:
     """Let a host be free at the starts of sessions that are theirs already."""
-    own = [start for start, session in team.sessions.items() if host.host_no in session.hosts]
+    own = [start for start, session in sessions.items() if host.host_no in session.hosts]
     marks = [models.Claim(start, start, session_start=start) for start in own]
     return replace(host, taken=replace(host.taken, claims=[*host.taken.claims, *marks])) if marks else host
 

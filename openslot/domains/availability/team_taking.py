@@ -27,9 +27,9 @@ from openslot.domains.availability.models import (
     SlotContext,
 )
 from openslot.domains.availability.months import check_asked
-from openslot.domains.availability.slots import is_askable
+from openslot.domains.availability.slots import is_askable, judge_free
+from openslot.domains.availability.slots import judge as judge_start
 from openslot.domains.availability.team_hosts import choose_hosts, give, list_free, name_hosts, pair, team_of
-from openslot.domains.availability.team_slots import judge_free, judge_team
 from openslot.domains.availability.team_store import reread_hosts
 from openslot.domains.event_types.errors import EventTypeNotFound
 from openslot.domains.teams.choice import repeat
@@ -174,9 +174,9 @@ async def _trying(work: Work, hosts: Iterable[ClaimedHost]) -> AsyncIterator[Non
 def _list_versions(found: SlotContext, hosts: Sequence[ClaimedHost]) -> dict[int, int | None] | None:
     """List which versions of hosts were judged; None if there is more to do than to insert their claims."""
     team = team_of(found)
-    if team.changing or any(team.hosts[each.host_no].has_stale for each in hosts):
+    if team.choice.changing or any(team.hosts[each.host_no].has_stale for each in hosts):
         return None
-    return {each.host_no: team.versions[each.host_no] for each in hosts}
+    return {each.host_no: team.choice.versions[each.host_no] for each in hosts}
 
 
 async def _judge_again(
@@ -249,7 +249,7 @@ async def judge(
 ) -> tuple[SlotContext, set[int]]:
     """Read what decides about a start that may be booked, with a settled ledger, and list who is free then."""
     found = await find(work, which, starts_at, without=without)
-    if team_of(found).is_unsettled:
+    if team_of(found).choice.is_unsettled:
         await settle_credits(work, found.inputs.event_type.id)
         found = await find(work, which, starts_at, without=without)
     is_open, free = judge_free(found.inputs, starts_at) if is_askable(starts_at) else (False, set())
@@ -261,7 +261,7 @@ async def judge(
 
 def check_start(found: SlotContext, starts_at: datetime, *, field: str) -> Code:
     """Judge a start, and refuse one that could never be asked for."""
-    code = judge_team(found.inputs, starts_at)
+    code = judge_start(found.inputs, starts_at)
     if code in NO_START:
         raise InvalidStartTime(field, explain_start(found.inputs, starts_at).reasons[0].sentence)
     return code

@@ -6,7 +6,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
-from openslot.domains.availability.grid import list_open_hours, merge
+from openslot.domains.availability.grid import merge
+from openslot.domains.availability.hours import list_open_hours
 from openslot.domains.availability.models import Days
 from openslot.domains.availability.slots import spans_of
 from openslot.domains.bookings.calendar.store import find_host_time, list_meetings, list_session_seats

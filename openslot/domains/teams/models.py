@@ -302,15 +302,6 @@ class CreditReason(StrEnum):
     """Somebody has left the group, and their credit went to the others."""
 
 
-class TeamSession(Struct, frozen=True):
-    """A group session that a team hosts: the claim of its organizer, and the numbers of all of its hosts."""
-
-    id: UUID
-    hosts: frozenset[int]
-    end: int
-    """When it ends, in whole seconds since 1970."""
-
-
 class StoredChoice(Struct, frozen=True, kw_only=True):
     """A choice of hosts as it was made."""
 

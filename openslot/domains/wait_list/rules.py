@@ -46,7 +46,7 @@ def has_room(email: str, waiting: Collection[str]) -> bool:
 
 def list_full_sessions(inputs: SlotInputs, taken: Iterable[int]) -> list[int]:
     """List the starts of group sessions that have no seat left."""
-    full = {each.session_start for each in inputs.taken.claims if each.session_start and each.seats_left < 1}
+    full = {start for start, each in inputs.sessions.items() if each.seats_left < 1}
     return [start for start in taken if start in full]
 
 

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Raw, Struct
 
-from openslot.domains.availability.models import Code, Reason, StartExplained
+from openslot.domains.availability.explanations import Reason, StartExplained
+from openslot.domains.availability.models import Code
 from openslot.domains.availability.schemas import Slot
 from openslot.domains.bookings.models import AnswerValue, BookingEntry, Payment, Status
 from openslot.domains.bookings.series.schemas import BookingId, SeriesId

@@ -1,6 +1,6 @@
 """Questions to the engine: built by hand in tests, drawn at random for the oracle, and told in the engine's words."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from itertools import pairwise
@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import holidays
 import msgspec
 
-from openslot.domains.availability.models import Busy, Claim, SlotInputs, Slots, Taken
+from openslot.domains.availability.models import Busy, Claim, GroupSession, HostInputs, SlotInputs, Slots, Taken
 from openslot.domains.availability.schemas import Slot, write_slots
 from openslot.domains.event_types.models import (
     BookingWindow,
@@ -38,6 +38,7 @@ NINE_TO_FIVE = (TimeRange(540, 1020),)
 WORKING_WEEK: WeeklyHours = (NINE_TO_FIVE,) * 5 + ((), ())
 CLOSED_WEEK: WeeklyHours = ((),) * 7
 COUNTRY = HolidayCalendar("DE", "BY")
+NO_SESSIONS: Mapping[int, GroupSession] = {}
 ZONES = (
     "America/New_York", "Europe/Berlin", "Europe/London", "UTC",
     "Australia/Lord_Howe",  # shifts of half an hour
@@ -80,6 +81,37 @@ def second(text: str) -> int:
     return int(at(text).timestamp())
 
 
+def of_host(
+    event_type: EventType,
+    schedule: Schedule,
+    *,
+    now: datetime,
+    claims: Iterable[Claim] = (),
+    busy: Iterable[Busy] = (),
+    booked: Iterable[int] = (),
+    sessions: Mapping[int, GroupSession] = NO_SESSIONS,
+    minutes: int | None = None,
+) -> SlotInputs:
+    """Describe a host's own event type, whose sessions take time as claims do."""
+    of_sessions = (Claim(each.taken_from, each.taken_until, "session", start) for start, each in sessions.items())
+    taken = Taken(claims=[*claims, *of_sessions], busy=[*busy])
+    host = HostInputs(host_no=1, name="Host 1", schedule=schedule, taken=taken)
+    return SlotInputs.of_host(host, event_type, now=now, minutes=minutes, sessions=sessions, booked=[*booked])
+
+
+def make_session(
+    taken_from: int, taken_until: int, *, end: int, seats_left: int, hosts: Iterable[int] = (1,)
+) -> GroupSession:
+    return GroupSession(
+        id=ID,
+        hosts=frozenset(hosts),
+        taken_from=taken_from,
+        taken_until=taken_until,
+        end=end,
+        seats_left=seats_left,
+    )
+
+
 def as_setting(case: Case) -> SlotInputs:
     """Tell a plain case in the engine's words."""
     schedule = make_schedule(
@@ -100,15 +132,19 @@ def as_setting(case: Case) -> SlotInputs:
         seats=5 if case.sessions else 1,
         durations=(case.default, case.duration) if case.default else (),
     )
-    claims = [Claim(start * 60, end * 60) for start, end in case.claims]
-    claims += [Claim(a * 60, b * 60, "session", start * 60, left) for a, b, start, left in case.sessions]
-    taken = Taken(
-        claims=claims,
+    return of_host(
+        event_type,
+        schedule,
+        now=_at(case.now),
+        claims=[Claim(start * 60, end * 60) for start, end in case.claims],
         busy=[Busy(start * 60, end * 60) for start, end in case.busy],
         booked=[start * 60 for start in case.booked],
+        sessions={
+            start * 60: make_session(a * 60, b * 60, end=(start + case.duration) * 60, seats_left=left)
+            for a, b, start, left in case.sessions
+        },
+        minutes=case.duration if case.default else None,
     )
-    minutes = case.duration if case.default else None
-    return SlotInputs(event_type=event_type, schedule=schedule, taken=taken, now=_at(case.now), minutes=minutes)
 
 
 def _window(case: Case) -> BookingWindow:

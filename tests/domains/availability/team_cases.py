@@ -5,10 +5,19 @@ from datetime import UTC, date, datetime, timedelta
 from random import Random
 from uuid import UUID
 
-from openslot.domains.availability.models import Busy, Claim, GroupInputs, HostInputs, SlotInputs, Taken, TeamInputs
+from openslot.domains.availability.models import (
+    Busy,
+    ChoiceInputs,
+    Claim,
+    GroupInputs,
+    GroupSession,
+    HostInputs,
+    SlotInputs,
+    Taken,
+)
 from openslot.domains.event_types.models import BookingWindow, BusinessDaysWindow, Limits, RangeWindow, RollingWindow
 from openslot.domains.schedules.models import DateOverride, OutOfOffice, TimeRange
-from openslot.domains.teams.models import Balance, Candidate, HostGroup, TeamRules, TeamSession
+from openslot.domains.teams.models import Balance, Candidate, HostGroup, TeamRules
 from tests.domains.availability.cases import (
     COUNTRY,
     ID,
@@ -20,6 +29,7 @@ from tests.domains.availability.cases import (
     every_day,
     make_event_type,
     make_schedule,
+    make_session,
 )
 from tests.domains.availability.oracle import DAY, EPOCH, Minutes
 from tests.domains.availability.team_oracle import HostCase, Member, SessionCase, TeamCase, list_lattice
@@ -49,23 +59,15 @@ def as_team(case: TeamCase) -> SlotInputs:
         host_total_per_day=case.host_limits_in_all[0],
         host_total_per_week=case.host_limits_in_all[1],
     )
-    team = TeamInputs(
-        rules=rules,
-        groups=tuple(_as_group(place, *each) for place, each in enumerate(case.groups)),
-        hosts={no: _as_host(case, no, host) for no, host in enumerate(case.hosts, 1)},
-        sessions={
-            each.start * 60: TeamSession(
-                UUID(int=each.start), frozenset(no + 1 for no in each.hosts), (each.start + case.duration) * 60
-            )
-            for each in case.sessions
-        },
-    )
     return SlotInputs(
         event_type=event_type,
-        schedule=make_schedule(case.zone, ALL_DAY),
-        taken=Taken(claims=_list_sessions(case), booked=[start * 60 for start in case.booked]),
+        calendar=make_schedule(case.zone, ALL_DAY),
         now=_at(case.now),
-        team=team,
+        groups=tuple(_as_group(place, *each) for place, each in enumerate(case.groups)),
+        hosts={no: _as_host(case, no, host) for no, host in enumerate(case.hosts, 1)},
+        sessions={each.start * 60: _as_session(case, each) for each in case.sessions},
+        booked=[start * 60 for start in case.booked],
+        choice=ChoiceInputs(rules=rules),
     )
 
 
@@ -84,19 +86,15 @@ def _as_group(place: int, pick: int, members: tuple[Member, ...]) -> GroupInputs
     return GroupInputs(group=group, candidates=candidates)
 
 
-def _list_sessions(case: TeamCase, no: int | None = None) -> list[Claim]:
-    """Tell all sessions, or those of a host."""
-    return [
-        Claim(
-            (each.start - case.before) * 60,
-            (each.start + case.duration + case.after) * 60,
-            session_start=each.start * 60,
-            seats_left=each.left,
-            session_end=(each.start + case.duration) * 60,
-        )
-        for each in case.sessions
-        if no is None or no - 1 in each.hosts
-    ]
+def _as_session(case: TeamCase, session: SessionCase) -> GroupSession:
+    end = session.start + case.duration
+    return make_session(
+        (session.start - case.before) * 60,
+        (end + case.after) * 60,
+        end=end * 60,
+        seats_left=session.left,
+        hosts=(no + 1 for no in session.hosts),
+    )
 
 
 def _as_host(case: TeamCase, no: int, host: HostCase) -> HostInputs:
@@ -107,19 +105,19 @@ def _as_host(case: TeamCase, no: int, host: HostCase) -> HostInputs:
         out_of_office=tuple(OutOfOffice(_at(start), _at(end)) for start, end in host.away),
         holidays=COUNTRY if host.holidays else None,
     )
-    sessions = _list_sessions(case, no)
-    starts = [each.session_start for each in sessions if each.session_start is not None]
+    sessions = {each.start * 60: _as_session(case, each) for each in case.sessions if no - 1 in each.hosts}
+    marks = [Claim(each.taken_from, each.taken_until, session_start=start) for start, each in sessions.items()]
     taken = Taken(
-        claims=[*(Claim(start * 60, end * 60) for start, end in host.claims), *sessions],
+        claims=[*(Claim(start * 60, end * 60) for start, end in host.claims), *marks],
         busy=[Busy(start * 60, end * 60) for start, end in host.busy],
-        booked=[*(start * 60 for start in host.booked), *starts],
+        booked=[*(start * 60 for start in host.booked), *sessions],
     )
     return HostInputs(
         host_no=no,
         name=f"Host {no}",
         schedule=schedule,
         taken=taken,
-        booked_in_all=[*(start * 60 for start in host.booked_in_all), *starts],
+        booked_in_all=[*(start * 60 for start in host.booked_in_all), *sessions],
     )
 
 

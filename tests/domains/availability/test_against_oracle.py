@@ -7,9 +7,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from openslot.domains.availability import slots
+from openslot.domains.availability import rules
 from openslot.domains.availability.models import NO_START, Code, Days
-from openslot.domains.availability.slots import RULES, judge, list_slots
+from openslot.domains.availability.rules import HOST_RULES, OFFER_RULES
+from openslot.domains.availability.slots import judge, list_slots
 from tests.domains.availability.cases import as_setting, check_each, draw_case, draw_case_across_a_change, draw_cases
 from tests.domains.availability.oracle import Case, consult
 from tests.support.parts import how_many
@@ -42,8 +43,9 @@ def test_engine_and_oracle_agree_on_hours_that_begin_or_end_in_a_change() -> Non
 
 def test_every_rule_decides_about_some_of_the_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     questions = [(case, list_starts(case)) for case in draw_cases(300, draw_case)]
-    for code, _ in RULES:
-        monkeypatch.setattr(slots, "RULES", [rule for rule in RULES if rule[0] is not code])
+    for code in {code for code, _ in (*OFFER_RULES, *HOST_RULES)}:
+        monkeypatch.setattr(rules, "OFFER_RULES", [rule for rule in OFFER_RULES if rule[0] is not code])
+        monkeypatch.setattr(rules, "HOST_RULES", [rule for rule in HOST_RULES if rule[0] is not code])
         decided = (case for case, starts in questions if list_starts(case) != starts)
         assert len(list(islice(decided, 5))) == 5, code
 

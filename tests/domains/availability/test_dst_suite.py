@@ -8,12 +8,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from openslot.domains.availability.models import Days, SlotInputs, Taken
-from openslot.domains.availability.slots import list_slots, make_query
+from openslot.domains.availability.free_hosts import make_query
+from openslot.domains.availability.models import Days, SlotInputs
+from openslot.domains.availability.slots import list_slots
 from openslot.domains.event_types.models import RollingWindow
 from openslot.domains.schedules.models import DateOverride, TimeRange
 from openslot.platform.core.times import get_offsets, get_zone
-from tests.domains.availability.cases import CLOSED_WEEK, at, make_event_type, make_schedule, show_slots
+from tests.domains.availability.cases import CLOSED_WEEK, at, make_event_type, make_schedule, of_host, show_slots
 from tests.domains.availability.dst_cases import DstCase, list_cases, list_zones
 from tests.domains.availability.transitions import BEGIN, END, Change, changes_by_zone, path_of, read_changes
 from tests.support.parts import LONG
@@ -44,16 +45,13 @@ def make_setting(case: DstCase) -> SlotInputs:
     for each in case["schedule"]["dateOverrides"]:
         hours = tuple(read_range(span["start"], span["end"]) for span in each["hours"])
         overrides.append(DateOverride(date.fromisoformat(each["date"]), hours))
-    return SlotInputs(
-        event_type=make_event_type(
-            case["eventType"]["durationMinutes"],
-            slot_interval_minutes=case["eventType"]["slotIntervalMinutes"],
-            booking_window=RollingWindow(3000),
-        ),
-        schedule=make_schedule(case["schedule"]["timezone"], CLOSED_WEEK, overrides=tuple(overrides)),
-        taken=Taken(),
-        now=at("2025-12-01 00:00"),
+    event_type = make_event_type(
+        case["eventType"]["durationMinutes"],
+        slot_interval_minutes=case["eventType"]["slotIntervalMinutes"],
+        booking_window=RollingWindow(3000),
     )
+    schedule = make_schedule(case["schedule"]["timezone"], CLOSED_WEEK, overrides=tuple(overrides))
+    return of_host(event_type, schedule, now=at("2025-12-01 00:00"))
 
 
 def check_case(case: DstCase) -> None:
@@ -63,8 +61,8 @@ def check_case(case: DstCase) -> None:
     shown = [(slot.date, slot.time, slot.start_time, slot.end_time) for slot in show_slots(slots, viewer=zone)]
     expected = [(slot["date"], slot["time"], slot["startTime"], slot["endTime"]) for slot in case["slots"]]
     assert shown == expected, (zone, case["change"], case["name"])
-    grid = make_query(inputs, asked=(slots.starts[0], slots.starts[-1])).grid
-    assert sum(end - start for start, end in grid.ranges) == case["workedSeconds"]
+    hours = make_query(inputs, asked=(slots.starts[0], slots.starts[-1])).hours
+    assert sum(end - start for start, end in hours.ranges) == case["workedSeconds"]
 
 
 def at_wall(wall: int) -> str:

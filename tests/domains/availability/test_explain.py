@@ -1,16 +1,17 @@
 """Explanations: the rule that closes a start or a day, and what would open it."""
 
+from collections.abc import Mapping
 from datetime import date, datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from msgspec.structs import replace
 
 from openslot.domains.availability.explain import explain_day, explain_start, explain_starts
-from openslot.domains.availability.models import Busy, Claim, Code, Days, SlotInputs, Taken
+from openslot.domains.availability.models import Busy, Claim, Code, Days, SlotInputs
 from openslot.domains.availability.slots import judge, list_slots
 from openslot.domains.event_types.models import Limits, RangeWindow, RollingWindow
-from openslot.domains.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, TimeRange
+from openslot.domains.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, Schedule, TimeRange
 from openslot.platform.core.times import at_second
 from tests.domains.availability.cases import (
     as_setting,
@@ -21,21 +22,20 @@ from tests.domains.availability.cases import (
     every_day,
     make_event_type,
     make_schedule,
+    make_session,
+    of_host,
     second,
 )
 from tests.domains.availability.oracle import Case
 
+NOTHING: Mapping[str, Any] = {}
 NOW = at("2026-03-02 12:00")  # 07:00 on a Monday in New York
 TEN = second("2026-03-02 15:00")
 
 
-def make_setting(**event_type: object) -> SlotInputs:
-    return SlotInputs(
-        event_type=make_event_type(**{"duration_minutes": 60, **event_type}),  # type: ignore[arg-type]
-        schedule=make_schedule(),
-        taken=Taken(),
-        now=NOW,
-    )
+def make_setting(schedule: Schedule | None = None, *, taken: Mapping[str, Any] = NOTHING, **more: object) -> SlotInputs:
+    event_type = make_event_type(**{"duration_minutes": 60, **more})  # type: ignore[arg-type]
+    return of_host(event_type, schedule or make_schedule(), now=NOW, **taken)
 
 
 def tell(inputs: SlotInputs, start: str) -> list[tuple[str, str]]:
@@ -76,7 +76,7 @@ def test_rule_of_the_event_type_and_its_hours_is_told(start: str, sentence: str,
 
 def test_closed_day_is_told_by_its_override() -> None:
     closed = make_schedule(overrides=(DateOverride(date(2026, 3, 2)),))
-    assert tell(replace(make_setting(), schedule=closed), "2026-03-02 15:00") == [
+    assert tell(make_setting(closed), "2026-03-02 15:00") == [
         (
             "Outside hours: the override for 2026-03-02 has no hours",
             "Add hours or an override for 2026-03-02 that include 10:00–11:00",
@@ -101,7 +101,7 @@ def test_range_window_is_told_before_its_first_day() -> None:
 
 
 def test_limits_are_told_with_their_day_and_week() -> None:
-    inputs = replace(make_setting(limits=Limits(1, 1)), taken=Taken(booked=[TEN]))
+    inputs = make_setting(limits=Limits(1, 1), taken={"booked": [TEN]})
     assert [sentence for sentence, _ in tell(inputs, "2026-03-02 16:00")] == [
         "Limit of 1 a day reached on 2026-03-02",
         "Limit of 1 a week reached in the week of 2026-03-02",
@@ -109,7 +109,7 @@ def test_limits_are_told_with_their_day_and_week() -> None:
 
 
 def test_busy_span_is_told_by_its_calendar_and_time() -> None:
-    inputs = replace(make_setting(), taken=Taken(busy=[Busy(TEN, TEN + 3600, "Work calendar")]))
+    inputs = make_setting(taken={"busy": [Busy(TEN, TEN + 3600, "Work calendar")]})
     told = explain_start(inputs, at("2026-03-02 15:00"))
     assert told.code is Code.BUSY
     assert told.reasons[0].sentence == "Busy in Work calendar, 10:00–11:00"
@@ -117,8 +117,9 @@ def test_busy_span_is_told_by_its_calendar_and_time() -> None:
 
 
 def test_claim_and_full_session_are_told() -> None:
-    claims = [Claim(TEN - 900, TEN + 3600, "hold"), Claim(TEN + 7200, TEN + 10_800, "session", TEN + 7200, 0)]
-    inputs = replace(make_setting(seats=8), taken=Taken(claims=claims))
+    held = Claim(TEN - 900, TEN + 3600, "hold")
+    full = make_session(TEN + 7200, TEN + 10_800, end=TEN + 10_800, seats_left=0)
+    inputs = make_setting(seats=8, taken={"claims": [held], "sessions": {TEN + 7200: full}})
     assert tell(inputs, "2026-03-02 15:00")[0] == (
         "Temporarily held by another visitor, 09:45–11:00 including buffers",
         "Wait for the hold to expire, or shorten the buffers",
@@ -129,7 +130,7 @@ def test_claim_and_full_session_are_told() -> None:
 def test_absence_and_holiday_are_told() -> None:
     away = OutOfOffice(at("2026-12-24 14:00"), at("2026-12-28 14:00"), "Skiing")
     schedule = make_schedule(out_of_office=(away,), holidays=HolidayCalendar("US"))
-    inputs = replace(make_setting(booking_window=RollingWindow(365)), schedule=schedule)
+    inputs = make_setting(schedule, booking_window=RollingWindow(365))
     assert tell(inputs, "2026-12-25 14:00") == [
         (
             "Out of office (Skiing), 2026-12-24 09:00 – 2026-12-28 09:00",
@@ -140,8 +141,8 @@ def test_absence_and_holiday_are_told() -> None:
 
 
 def test_day_counts_the_starts_that_each_rule_closes() -> None:
-    taken = Taken(busy=[Busy(TEN, TEN + 7200, "Work calendar")], claims=[Claim(TEN, TEN + 60)])
-    told = explain_day(replace(make_setting(min_notice_minutes=180), taken=taken), date(2026, 3, 2))
+    taken = {"busy": [Busy(TEN, TEN + 7200, "Work calendar")], "claims": [Claim(TEN, TEN + 60)]}
+    told = explain_day(make_setting(min_notice_minutes=180, taken=taken), date(2026, 3, 2))
     assert (told.starts, told.open) == (8, 5)
     assert [(reason.code, reason.closes) for reason in told.reasons] == [
         (Code.NOTICE, 1),
@@ -153,14 +154,14 @@ def test_day_counts_the_starts_that_each_rule_closes() -> None:
 def test_day_without_starts_tells_its_hours() -> None:
     sunday = explain_day(make_setting(), date(2026, 3, 8))
     assert [reason.sentence for reason in sunday.reasons] == ["Outside hours: Sunday 2026-03-08 has no hours"]
-    short = replace(make_setting(), schedule=make_schedule(weekly_hours=every_day(TimeRange(540, 570))))
+    short = make_setting(make_schedule(weekly_hours=every_day(TimeRange(540, 570))))
     assert explain_day(short, date(2026, 3, 2)).reasons[0].remedy == (
         "Add hours or an override for 2026-03-02 that are at least 1 h long"
     )
 
 
 def test_day_that_never_was_is_told() -> None:
-    samoa = replace(make_setting(), schedule=make_schedule("Pacific/Apia"))
+    samoa = make_setting(make_schedule("Pacific/Apia"))
     assert explain_day(samoa, date(2011, 12, 30)).reasons[0].sentence == "This time does not exist"
 
 

@@ -3,13 +3,14 @@
 from datetime import date, datetime
 
 import pytest
+from msgspec.structs import replace
 
-from openslot.domains.availability.models import Days, SlotInputs, Taken
+from openslot.domains.availability.models import Days, SlotInputs
 from openslot.domains.availability.slots import list_slots
 from openslot.domains.event_types.models import Limits, RollingWindow
 from openslot.domains.schedules.models import TimeRange
 from openslot.platform.core.times import find_zone, get_zone
-from tests.domains.availability.cases import at, every_day, make_event_type, make_schedule, second, show_slots
+from tests.domains.availability.cases import at, every_day, make_event_type, make_schedule, of_host, second, show_slots
 
 
 def starts(inputs: SlotInputs, on: str, viewer: str = "UTC") -> list[str]:
@@ -20,12 +21,8 @@ def starts(inputs: SlotInputs, on: str, viewer: str = "UTC") -> list[str]:
 
 
 def always(zone: str, now: str, duration: int = 60, **event_type: object) -> SlotInputs:
-    return SlotInputs(
-        event_type=make_event_type(duration, **event_type),
-        schedule=make_schedule(zone, every_day(TimeRange(0, 1440))),
-        taken=Taken(),
-        now=at(now),
-    )
+    schedule = make_schedule(zone, every_day(TimeRange(0, 1440)))
+    return of_host(make_event_type(duration, **event_type), schedule, now=at(now))
 
 
 @pytest.mark.parametrize(
@@ -45,12 +42,7 @@ def test_notice_that_lands_on_a_change_day_is_elapsed_time(now: str, on: str, fi
 def test_limit_counts_the_hosts_day_whoever_looks() -> None:
     # 20:00 on 2 March in Los Angeles is 3 March in UTC and in Auckland.
     base = always("America/Los_Angeles", "2026-03-01 00:00", duration=240, limits=Limits(per_day=1))
-    inputs = SlotInputs(
-        event_type=base.event_type,
-        schedule=base.schedule,
-        taken=Taken(booked=[second("2026-03-03 04:00")]),
-        now=base.now,
-    )
+    inputs = replace(base, booked=[second("2026-03-03 04:00")])
     assert starts(inputs, "2026-03-02", "America/Los_Angeles") == []
     assert len(starts(inputs, "2026-03-03", "America/Los_Angeles")) == 6
     for viewer in ("UTC", "Pacific/Auckland", "Asia/Kathmandu"):
@@ -64,24 +56,15 @@ def test_limit_counts_the_hosts_day_whoever_looks() -> None:
 def test_limit_of_a_week_begins_on_the_hosts_monday() -> None:
     # 23:00 on Sunday 8 March in New York is Monday in UTC.
     base = always("America/New_York", "2026-03-01 00:00", duration=240, limits=Limits(per_week=1))
-    inputs = SlotInputs(
-        event_type=base.event_type,
-        schedule=base.schedule,
-        taken=Taken(booked=[second("2026-03-09 03:00")]),
-        now=base.now,
-    )
+    inputs = replace(base, booked=[second("2026-03-09 03:00")])
     assert starts(inputs, "2026-03-08", "America/New_York") == []
     assert len(starts(inputs, "2026-03-09", "America/New_York")) == 6
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kathmandu", "Pacific/Kiritimati", "UTC"])
 def test_day_that_ends_at_24_has_its_last_hour(zone: str) -> None:
-    inputs = SlotInputs(
-        event_type=make_event_type(60),
-        schedule=make_schedule(zone, every_day(TimeRange(1320, 1440))),
-        taken=Taken(),
-        now=at("2026-05-01 00:00"),
-    )
+    schedule = make_schedule(zone, every_day(TimeRange(1320, 1440)))
+    inputs = of_host(make_event_type(60), schedule, now=at("2026-05-01 00:00"))
     assert starts(inputs, "2026-05-04", zone) == ["22:00", "23:00"]
 
 
@@ -109,9 +92,7 @@ def test_day_that_ends_at_24_is_whole_when_midnight_moves(zone: str, on: str, la
     ],
 )
 def test_viewer_with_an_offset_of_45_minutes_sees_true_times(viewer: str, first: str, last: str) -> None:
-    inputs = SlotInputs(
-        event_type=make_event_type(30), schedule=make_schedule(), taken=Taken(), now=at("2026-05-03 00:00")
-    )
+    inputs = of_host(make_event_type(30), make_schedule(), now=at("2026-05-03 00:00"))
     zone = get_zone(viewer)
     days = Days(date(2026, 5, 3), date(2026, 5, 6))
     shown = show_slots(list_slots(inputs, days, viewer=zone), viewer=zone)
@@ -129,9 +110,7 @@ def test_zone_names_count_in_any_letter_case(name: str) -> None:
 
 
 def test_working_day_keeps_its_wall_times_through_a_change() -> None:
-    inputs = SlotInputs(
-        event_type=make_event_type(480), schedule=make_schedule(), taken=Taken(), now=at("2026-03-01 00:00")
-    )
+    inputs = of_host(make_event_type(480), make_schedule(), now=at("2026-03-01 00:00"))
     assert starts(inputs, "2026-03-06", "UTC") == ["14:00"]
     assert starts(inputs, "2026-03-09", "UTC") == ["13:00"]
 

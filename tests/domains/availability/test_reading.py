@@ -38,7 +38,7 @@ async def test_a_busy_span_is_read_however_long_ago_it_began(runtime: Runtime, u
     await runtime.pool.execute(BUSY, admin.no, "Another's", asyncpg.Range(START, START + HOUR))
     seconds = int(START.timestamp())
 
-    busy = (await read(runtime, user)).inputs.taken.busy
+    busy = (await read(runtime, user)).inputs.hosts[user.no].taken.busy
 
     assert set(busy) == {
         Busy(seconds - 5000 * 3600, seconds + 1, "Year"),
@@ -59,6 +59,6 @@ async def test_the_farthest_claims_that_a_meeting_can_touch_are_read(runtime: Ru
 
     found = await read(runtime, user)
 
-    starts = {claim.start for claim in found.inputs.taken.claims}
+    starts = {claim.start for claim in found.inputs.hosts[user.no].taken.claims}
     assert starts == {int((before - 8 * HOUR).timestamp()), int((after - 8 * HOUR).timestamp())}
     assert judge(found.inputs, START) != "open"

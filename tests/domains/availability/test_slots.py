@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from openslot.domains.availability.models import Busy, Claim, Code, Days, SlotInputs, Taken
+from openslot.domains.availability.models import Busy, Claim, Code, Days, SlotInputs
 from openslot.domains.availability.slots import judge, list_slots
 from openslot.domains.event_types.models import BusinessDaysWindow, EventType, Limits, RangeWindow, RollingWindow
 from openslot.domains.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, Schedule, TimeRange
@@ -17,6 +17,8 @@ from tests.domains.availability.cases import (
     every_day,
     make_event_type,
     make_schedule,
+    make_session,
+    of_host,
     second,
 )
 
@@ -27,12 +29,7 @@ NOW = at("2026-03-01 12:00")
 def inputs(event_type: EventType | None = None, schedule: Schedule | None = None, **more: object) -> SlotInputs:
     now = more.pop("now", NOW)
     assert isinstance(now, datetime)
-    return SlotInputs(
-        event_type=event_type or make_event_type(60),
-        schedule=schedule or make_schedule(),
-        taken=Taken(**more),  # type: ignore[arg-type]
-        now=now,
-    )
+    return of_host(event_type or make_event_type(60), schedule or make_schedule(), now=now, **more)  # type: ignore[arg-type]
 
 
 def local_starts(case: SlotInputs, on: date = MONDAY, days: int = 1, viewer: str = "America/New_York") -> list[str]:
@@ -97,7 +94,7 @@ def test_hours_without_end_count_anew_from_each_monday() -> None:
     case = inputs(make_event_type(50), always)
     assert local_starts(case, MONDAY)[:2] == ["00:00", "00:50"]
     assert local_starts(case, MONDAY + timedelta(days=1))[:2] == ["00:10", "01:00"]
-    broken = replace(case, schedule=replace(always, overrides=(DateOverride(date(2026, 4, 8)),)))
+    broken = inputs(make_event_type(50), replace(always, overrides=(DateOverride(date(2026, 4, 8)),)))
     assert local_starts(broken, date(2026, 4, 9))[0] == "00:00"
     assert local_starts(broken, date(2026, 4, 13))[0] == "00:40"
     assert local_starts(broken, date(2026, 4, 20))[0] == "00:00"
@@ -122,7 +119,7 @@ def test_holiday_closes_its_day_unless_an_override_opens_it() -> None:
     assert local_starts(case, christmas) == []
     assert judge(case, at("2026-12-25 14:00")) is Code.HOLIDAY
     opened = replace(schedule, overrides=(DateOverride(christmas, (TimeRange(600, 840),)),))
-    assert local_starts(replace(case, schedule=opened), christmas) == ["10:00"]
+    assert local_starts(inputs(case.event_type, opened), christmas) == ["10:00"]
 
 
 def test_holiday_leaves_the_hours_that_reach_into_it() -> None:
@@ -158,10 +155,10 @@ def test_claims_need_not_be_in_order() -> None:
 
 def test_session_with_a_free_seat_can_be_joined_and_a_full_one_not() -> None:
     ten = second("2026-03-02 15:00")
-    free = Claim(ten - 900, ten + 4500, "session", ten, 1)
-    case = inputs(make_event_type(60, seats=8), claims=[free])
+    free = make_session(ten - 900, ten + 4500, end=ten + 3600, seats_left=1)
+    case = inputs(make_event_type(60, seats=8), sessions={ten: free})
     assert local_starts(case)[:3] == ["10:00", "12:00", "13:00"]
-    full = inputs(make_event_type(60, seats=8), claims=[replace(free, seats_left=0)])
+    full = inputs(make_event_type(60, seats=8), sessions={ten: replace(free, seats_left=0)})
     assert local_starts(full)[:2] == ["12:00", "13:00"]
     assert judge(full, at("2026-03-02 15:00")) is Code.FULL
     assert judge(full, at("2026-03-02 14:00")) is Code.TAKEN
@@ -169,15 +166,20 @@ def test_session_with_a_free_seat_can_be_joined_and_a_full_one_not() -> None:
 
 def test_sessions_with_free_seats_stay_open_side_by_side() -> None:
     nine = second("2026-03-02 14:00")
-    sessions = [Claim(start, start + 3600, "session", start, seats) for start, seats in ((nine, 1), (nine + 3600, 0))]
+    sessions = {
+        start: make_session(start, start + 3600, end=start + 3600, seats_left=seats)
+        for start, seats in ((nine, 1), (nine + 3600, 0))
+    }
     # Buffers that grew since do not close what takes no new time.
-    case = inputs(make_event_type(60, seats=8, buffer_after=30), claims=[*sessions, Claim(nine + 7200, nine + 28_800)])
+    later = Claim(nine + 7200, nine + 28_800)
+    case = inputs(make_event_type(60, seats=8, buffer_after=30), sessions=sessions, claims=[later])
     assert local_starts(case) == ["09:00"]
 
 
 def test_session_under_a_busy_span_is_closed() -> None:
     ten = second("2026-03-02 15:00")
-    case = inputs(claims=[Claim(ten, ten + 3600, "session", ten, 1)], busy=[Busy(ten, ten + 60)])
+    session = make_session(ten, ten + 3600, end=ten + 3600, seats_left=1)
+    case = inputs(sessions={ten: session}, busy=[Busy(ten, ten + 60)])
     assert judge(case, at("2026-03-02 15:00")) is Code.BUSY
 
 

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from openslot.domains.accounts.models import User
 from openslot.domains.availability import operations as availability
 from openslot.domains.availability.models import ByBooking, ById, ByPage, BySlug, ByTeamPage, Code, EventTypeRef
+from openslot.domains.availability.slots import judge, judge_hosts
 from openslot.domains.availability.store import find_setting
-from openslot.domains.availability.team_slots import judge_hosts, judge_team
 from openslot.domains.event_types.errors import EventTypeNotFound
 from openslot.domains.event_types.models import EventType
 from openslot.domains.teams import operations as teams
@@ -174,8 +174,7 @@ async def test_expired_holds_close_nothing(runtime: Runtime, founded: FoundedTea
     assert "10:00" in await list_times(runtime, ById(made.id))
     found = await find_setting(runtime.pool, ById(made.id), asked_from=TEN, asked_until=TEN, now=MONDAY)
     assert found is not None
-    assert found.inputs.team is not None
-    assert [each.has_stale for each in found.inputs.team.hosts.values()] == [True, False, False]
+    assert [each.has_stale for each in found.inputs.hosts.values()] == [True, False, False]
     await claim(runtime, founded.hosts[1], kind="hold", expires_at=MONDAY + timedelta(minutes=1))
     assert "10:00" not in await list_times(runtime, ById(made.id))
 
@@ -257,7 +256,7 @@ async def test_a_start_is_judged_and_explained_as_it_is_listed(runtime: Runtime,
     work, which = runtime.work(OPERATOR), ById(made.id)
     found = await find_setting(runtime.pool, which, asked_from=TEN, asked_until=TEN + timedelta(seconds=1), now=MONDAY)
     assert found is not None
-    assert judge_team(found.inputs, TEN) is Code.NO_HOSTS
+    assert judge(found.inputs, TEN) is Code.NO_HOSTS
     numbers = [each.no for each in founded.hosts[:2]]
     assert judge_hosts(found.inputs, TEN) == dict(zip(numbers, (Code.OPEN, Code.TAKEN), strict=True))
     explained = await availability.explain_start_time(work, which, TEN)

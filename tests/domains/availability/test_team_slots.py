@@ -21,7 +21,7 @@ from openslot.domains.availability.groups import (
     keep_most,
 )
 from openslot.domains.availability.models import Code, Days
-from openslot.domains.availability.team_slots import judge_team, list_team_slots, list_team_taken
+from openslot.domains.availability.slots import judge, list_slots, list_taken
 from tests.domains.availability.cases import second
 from tests.domains.availability.team_cases import as_team
 from tests.domains.availability.team_oracle import HostCase, Member, TeamCase, can_serve
@@ -52,7 +52,7 @@ def team(*hosts: HostCase, groups: tuple[tuple[int, tuple[Member, ...]], ...], *
 def times(case: TeamCase) -> list[str]:
     """List the open starts as the viewer's clock shows them."""
     viewer = ZoneInfo(case.viewer)
-    starts = list_team_slots(as_team(case), Days(case.first, case.last), viewer=viewer).starts
+    starts = list_slots(as_team(case), Days(case.first, case.last), viewer=viewer).starts
     return [f"{datetime.fromtimestamp(start, viewer):%H:%M}" for start in starts]
 
 
@@ -86,7 +86,7 @@ def test_a_team_without_hosts_has_no_starts_and_says_so() -> None:
     case = team(groups=(one_of(),))
     assert times(case) == []
     inputs = as_team(case)
-    assert judge_team(inputs, datetime(2026, 3, 16, 9, tzinfo=UTC)) is Code.NO_HOSTS
+    assert judge(inputs, datetime(2026, 3, 16, 9, tzinfo=UTC)) is Code.NO_HOSTS
     assert explain_start(inputs, datetime(2026, 3, 16, 9, tzinfo=UTC)).reasons[0].sentence == "The group has no hosts"
     assert explain_day(inputs, MONDAY).open == 0
 
@@ -167,7 +167,7 @@ def test_the_limits_of_a_host_close_their_time_and_not_that_of_others() -> None:
 )
 def test_a_start_at_which_nobody_works_was_never_one(hosts: tuple[HostCase, ...], code: Code) -> None:
     inputs = as_team(team(*hosts, groups=(one_of(0),)))
-    assert judge_team(inputs, datetime(2026, 3, 16, 9, tzinfo=UTC)) is code
+    assert judge(inputs, datetime(2026, 3, 16, 9, tzinfo=UTC)) is code
     assert explain_start(inputs, datetime(2026, 3, 16, 9, tzinfo=UTC)).code is code
 
 
@@ -180,7 +180,7 @@ def test_starts_between_the_steps_are_off_the_grid() -> None:
 
 def test_what_others_have_taken_is_told_apart_from_what_is_closed_anyway() -> None:
     case = team(host(claims=(MORNING,), busy=((AFTERNOON[0], AFTERNOON[0] + 60),)), groups=(one_of(0),))
-    taken = list_team_taken(as_team(case), Days(MONDAY, MONDAY), viewer=ZoneInfo("UTC"))
+    taken = list_taken(as_team(case), Days(MONDAY, MONDAY), viewer=ZoneInfo("UTC"))
     assert [start // 60 for start in taken] == [minute(f"2026-03-16 {hour:02d}:00") for hour in (9, 10, 11)]
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace as change
 from openslot.domains.availability import team_listing, team_store
 from openslot.domains.availability.explain import explain_day, explain_start
 from openslot.domains.availability.models import Code, Days, SlotContext, SlotInputs
-from openslot.domains.availability.team_slots import get_team, judge_hosts, judge_team, list_free_hosts, list_team_slots
+from openslot.domains.availability.slots import judge, judge_hosts, list_free_hosts, list_slots
 from openslot.domains.schedules.models import Schedule
 from openslot.platform.core.db import Db
 from tests.domains.availability.team_cases import as_team, draw_team_case
@@ -33,7 +33,7 @@ def test_engine_and_oracle_list_and_judge_alike() -> None:
     opened = 0
     for case in draw_cases():
         opinion, inputs = consult_team(case), as_team(case)
-        listed = list_team_slots(inputs, Days(case.first, case.last), viewer=ZoneInfo(case.viewer)).starts
+        listed = list_slots(inputs, Days(case.first, case.last), viewer=ZoneInfo(case.viewer)).starts
         assert [start / 60 for start in listed] == opinion.open, case
         opened += bool(listed)
         for start in Random(len(opinion.grid)).choices(opinion.grid, k=2):
@@ -44,9 +44,9 @@ def test_engine_and_oracle_list_and_judge_alike() -> None:
                 near = at + timedelta(minutes=minutes)
                 free = {no for no, code in judge_hosts(inputs, near).items() if code is Code.OPEN}
                 assert list_free_hosts(inputs, near) == free, case
-            assert (judge_team(inputs, at) is Code.OPEN) == (start in opinion.open), case
+            assert (judge(inputs, at) is Code.OPEN) == (start in opinion.open), case
             explained = explain_start(inputs, at)
-            assert explained.code is judge_team(inputs, at), case
+            assert explained.code is judge(inputs, at), case
             assert bool(explained.reasons) == (start not in opinion.open), case
             shown = [group.can_be_chosen for group in explained.groups]
             assert shown == [len(able & opinion.free[start]) for able in opinion.able], case
@@ -71,18 +71,18 @@ class Reading:
     """A store that has the hosts of one case, and keeps who was read."""
 
     def __init__(self, inputs: SlotInputs) -> None:
-        self.team = get_team(inputs)
+        self.hosts = inputs.hosts
         self.read: list[int] = []
 
     async def list_times(
         self, _: Db, inputs: SlotInputs, numbers: Collection[int], **asked: datetime
     ) -> list[team_store.ReadHost]:
         self.read += numbers
-        versions = get_team(inputs).versions
-        return [team_store.ReadHost(host=self.team.hosts[no], version=versions[no], changes_at=None) for no in numbers]
+        versions = inputs.choice.versions
+        return [team_store.ReadHost(host=self.hosts[no], version=versions[no], changes_at=None) for no in numbers]
 
     async def list_hours(self, _: Db, numbers: Collection[int]) -> list[tuple[Schedule, dict[int, int | None]]]:
-        return [(self.team.hosts[no].schedule, {no: None}) for no in numbers]
+        return [(self.hosts[no].schedule, {no: None}) for no in numbers]
 
 
 async def test_hosts_who_are_read_one_after_the_other_give_the_same_list(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,12 +91,11 @@ async def test_hosts_who_are_read_one_after_the_other_give_the_same_list(monkeyp
     for version, case in enumerate(draw_cases()):
         inputs, days, viewer = as_team(case), Days(case.first, case.last), ZoneInfo(case.viewer)
         reading = Reading(inputs)
-        versions: dict[int, int | None] = dict.fromkeys(reading.team.hosts, version)
+        versions: dict[int, int | None] = dict.fromkeys(reading.hosts, version)
         monkeypatch.setattr(team_store, "list_times", reading.list_times)
         monkeypatch.setattr(team_store, "list_hours", reading.list_hours)
         found = SlotContext(
-            inputs=change(inputs, team=change(reading.team, hosts={}, versions=versions)),
-            claim_ids=[],
+            inputs=change(inputs, hosts={}, choice=change(inputs.choice, versions=versions)),
             has_stale=False,
             host_no=0,
             host_name="",
@@ -104,10 +103,10 @@ async def test_hosts_who_are_read_one_after_the_other_give_the_same_list(monkeyp
             host_zone="UTC",
             host_left_at=None,
         )
-        slots = await team_listing.list_team_open(cast("Db", None), found, days, viewer=viewer)
-        assert slots == list_team_slots(inputs, days, viewer=viewer), case
-        spared += len(reading.read) < len(reading.team.hosts)
+        slots = await team_listing.list_open(cast("Db", None), found, days, viewer=viewer)
+        assert slots == list_slots(inputs, days, viewer=viewer), case
+        spared += len(reading.read) < len(reading.hosts)
         # Who was read is not read again, and what was listed is listed again.
-        assert await team_listing.list_team_open(cast("Db", None), found, days, viewer=viewer) == slots, case
+        assert await team_listing.list_open(cast("Db", None), found, days, viewer=viewer) == slots, case
         assert len(reading.read) == len(set(reading.read)), case
     assert spared > CASES // 20

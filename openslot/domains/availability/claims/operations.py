@@ -85,7 +85,7 @@ async def judge_weeks(
     if held is not None and (held.event_type_id, held.starts_at) != (inputs.event_type.id, starts_at):
         raise Invalid(details={"holdId": "is for a different time"})
     code = _check_start(inputs, starts_at, field="startTime")
-    starts = repeat_weekly(starts_at, get_zone(inputs.schedule.zone), weeks)
+    starts = repeat_weekly(starts_at, get_zone(inputs.calendar.zone), weeks)
     codes = [code, *(judge(inputs, start) for start in starts[1:])]
     return Weeks(
         found=found,
@@ -309,21 +309,17 @@ def _insert(
 
 
 def _find_session(found: SlotContext, starts_at: datetime) -> tuple[UUID, datetime] | None:
-    start = floor_second(starts_at)
-    for claim, claim_id in zip(found.inputs.taken.claims, found.claim_ids, strict=True):
-        if claim_id is not None and claim.session_start == start and claim.seats_left > 0:
-            return claim_id, at_second(claim.session_end or start)
-    return None
+    session = found.inputs.sessions.get(floor_second(starts_at))
+    return (session.id, at_second(session.end)) if session is not None and session.seats_left > 0 else None
 
 
 def _with_own_seat(found: SlotContext, held: Held) -> SlotInputs:
     """Count a held seat as left to its holder, also where its event type has fewer seats by now."""
-    inputs = found.inputs
-    claims = [
-        replace(claim, seats_left=max(claim.seats_left, 1)) if claim_id == held.claim_id else claim
-        for claim, claim_id in zip(inputs.taken.claims, found.claim_ids, strict=True)
-    ]
-    return replace(inputs, taken=replace(inputs.taken, claims=claims))
+    sessions = {
+        start: replace(each, seats_left=max(each.seats_left, 1)) if each.id == held.claim_id else each
+        for start, each in found.inputs.sessions.items()
+    }
+    return replace(found.inputs, sessions=sessions)
 
 
 def _claimed(

@@ -247,8 +247,8 @@ def _count_seats(found: MonthOfSlots) -> SeatsLeft | None:
     inputs = found.found.inputs
     if inputs.event_type.seats == 1:
         return None
-    sessions = [claim for claim in inputs.taken.claims if claim.session_start is not None]
-    return {None: inputs.event_type.seats} | {claim.session_start: claim.seats_left for claim in sessions}
+    left = {start: each.seats_left for start, each in inputs.sessions.items()}
+    return {None: inputs.event_type.seats} | left
 
 
 def find_full(found: MonthOfSlots, url: str) -> Full:

@@ -5,7 +5,8 @@ from functools import partial
 from typing import Any
 
 from openslot.domains.accounts.models import User
-from openslot.domains.availability.models import ByBooking, Code, Reason, StartExplained, WholeDayExplained
+from openslot.domains.availability.explanations import Reason, StartExplained, WholeDayExplained
+from openslot.domains.availability.models import ByBooking, Code
 from openslot.domains.availability.operations import explain_whole_day
 from openslot.domains.availability.reasons import LocalMoment
 from openslot.domains.event_types.models import EventType
@@ -68,7 +69,7 @@ def _read(request: Request, user: User, work: Work) -> tuple[Form[None], date | 
 
 
 def _tell(explained: WholeDayExplained, on: date, at: time | None, *, now: datetime) -> dict[str, Any]:
-    zone = explained.found.inputs.schedule.zone
+    zone = explained.found.inputs.calendar.zone
     asked = explained.asked
     return {
         "zone": zone,
@@ -102,7 +103,7 @@ def _find_place(explained: WholeDayExplained, reason: Reason) -> tuple[str | Non
         return None, None
     if reason.code in {Code.OUTSIDE_HOURS, Code.HOLIDAY}:
         part = "#holidays" if reason.code is Code.HOLIDAY else ""
-        return f"/availability/{inputs.schedule.id}{part}", SCHEDULE
+        return f"/availability/{inputs.calendar.id}{part}", SCHEDULE
     if reason.code in {Code.TAKEN, Code.FULL} and reason.starts_at and reason.ends_at:
         zone = get_zone(explained.found.host_zone)
         first, last = (edge.astimezone(zone).date() for edge in (reason.starts_at, reason.ends_at))
@@ -111,7 +112,7 @@ def _find_place(explained: WholeDayExplained, reason: Reason) -> tuple[str | Non
 
 
 def _write_curl(work: Work, user: User, chosen: EventType, on: date, explained: WholeDayExplained) -> object:
-    zone = explained.found.inputs.schedule.zone
+    zone = explained.found.inputs.calendar.zone
     query = {"timezone": zone, "startDate": on.isoformat(), "endDate": on.isoformat()}
     return curl(work, user, f"/availability/{chosen.slug}", query=query)
 
