@@ -303,7 +303,7 @@ class CreditReason(StrEnum):
 
 
 class TeamSession(Struct, frozen=True):
-    """A group session that a team hosts: the claim of its organizer, and the numbers of all of its hosts."""
+    """A group session: the claim of its organizer, or of its one host, and the numbers of all of its hosts."""
 
     id: UUID
     hosts: frozenset[int]
