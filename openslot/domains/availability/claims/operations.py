@@ -18,7 +18,6 @@ from openslot.domains.availability.claims.holds.store import drop_hold, drop_hol
 from openslot.domains.availability.claims.rehosting import move_hosts, rehost
 from openslot.domains.availability.claims.sessions.operations import (
     change_session,
-    find_session,
     join,
     leave,
     take_seat,
@@ -31,7 +30,7 @@ from openslot.domains.availability.claims.sessions.store import (
     has_only_seat,
 )
 from openslot.domains.availability.claims.store import Locked
-from openslot.domains.availability.claims.taking import JudgedStart, check_start, find, judge, take
+from openslot.domains.availability.claims.taking import JudgedStart, check_start, find, find_session, judge, take
 from openslot.domains.availability.errors import HoldNotFound, SlotUnavailable
 from openslot.domains.availability.models import (
     WAIT_LIST,

@@ -5,7 +5,8 @@ from datetime import datetime
 from uuid import UUID
 
 from openslot.domains.availability.claims import store
-from openslot.domains.availability.claims.taking import Lost, claimed, judge_again, list_lost, trying
+from openslot.domains.availability.claims.taking import claimed
+from openslot.domains.availability.claims.tries import Lost, judge_again, list_lost, trying
 from openslot.domains.availability.errors import SlotUnavailable
 from openslot.domains.availability.models import Claimed, ClaimedHost, SlotContext
 from openslot.domains.availability.team_hosts import choose_hosts, give, list_free, pair, team_of

@@ -6,19 +6,18 @@ them has changed in between, they are judged once more. If one was taken, the lo
 chosen.
 """
 
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.domains.accounts.store import give_back, lock_for_try
 from openslot.domains.availability.claims import store
 from openslot.domains.availability.claims.expiry.store import expire_holds
 from openslot.domains.availability.claims.holds.store import drop_hold_of_chosen
 from openslot.domains.availability.claims.store import ClaimsWanted
+from openslot.domains.availability.claims.tries import Lost, judge_again, list_lost, list_versions, trying
 from openslot.domains.availability.errors import InvalidStartTime, SlotUnavailable
 from openslot.domains.availability.explain import explain_start
 from openslot.domains.availability.models import (
@@ -36,22 +35,15 @@ from openslot.domains.availability.months import check_asked
 from openslot.domains.availability.slots import is_askable
 from openslot.domains.availability.slots import judge as judge_own
 from openslot.domains.availability.store import find_setting
-from openslot.domains.availability.team_hosts import choose_hosts, list_free, name_hosts, team_of
+from openslot.domains.availability.team_hosts import choose_hosts, name_hosts, team_of
 from openslot.domains.availability.team_slots import judge_free, judge_team
-from openslot.domains.availability.team_store import reread_hosts
 from openslot.domains.event_types.errors import EventTypeNotFound
 from openslot.domains.teams.choice import repeat
 from openslot.domains.teams.ledger.operations import settle_credits
-from openslot.domains.teams.models import HostRole
+from openslot.domains.teams.models import HostRole, TeamSession
 from openslot.platform.core.ids import new_id
+from openslot.platform.core.times import floor_second
 from openslot.platform.core.work import Work
-
-
-class Lost(Exception):
-    """Some of the chosen were taken before they were locked."""
-
-    def __init__(self, hosts: Collection[UUID]) -> None:
-        self.hosts = hosts
 
 
 class JudgedStart(NamedTuple):
@@ -133,6 +125,17 @@ def check_start(inputs: SlotInputs, starts_at: datetime, *, field: str) -> Code:
     if code in NO_START:
         raise InvalidStartTime(field, explain_start(inputs, starts_at).reasons[0].sentence)
     return code
+
+
+def find_session(found: SlotContext, starts_at: datetime) -> TeamSession | None:
+    """Find the session at a start: of one host one that has a seat left, of chosen hosts any."""
+    start, team = floor_second(starts_at), found.inputs.team
+    if team is not None:
+        return team.sessions.get(start)
+    for claim, claim_id in zip(found.inputs.taken.claims, found.claim_ids, strict=True):
+        if claim_id is not None and claim.session_start == start and claim.seats_left > 0:
+            return TeamSession(claim_id, frozenset({found.host_no}), claim.session_end or start)
+    return None
 
 
 async def take(
@@ -228,7 +231,7 @@ async def _insert_claims(
 ) -> None:
     """Lock the chosen and insert their claims: at once if nobody has changed, or else when they are judged again."""
     chosen = wanted.meetings[0]
-    hosts, versions = (*chosen, *held, *locking), _list_versions(found, chosen)
+    hosts, versions = (*chosen, *held, *locking), list_versions(found, chosen)
     numbers = {each.host_no for each in hosts}
     if versions and await store.claim_hosts(
         work.db, found.inputs, wanted, now=work.now, locking=numbers, versions=versions
@@ -250,61 +253,6 @@ def _repeat(chosen: tuple[ChosenHosts, ...], meetings: int) -> list[tuple[Chosen
         for each in chosen
     ]
     return [chosen, *zip(*later, strict=True)]
-
-
-@asynccontextmanager
-async def trying(work: Work, hosts: Iterable[ClaimedHost]) -> AsyncIterator[None]:
-    """Lock hosts in order until the commit, or until somebody is lost: then all is undone, and the locks given back."""
-    await lock_for_try(work.db, {each.host_no for each in hosts})
-    try:
-        yield
-    except (Lost, SlotUnavailable):
-        await give_back(work.db)
-        raise
-
-
-def _list_versions(found: SlotContext, hosts: Sequence[ClaimedHost]) -> dict[int, int | None] | None:
-    """List which versions of hosts were judged; None if there is more to do than to insert their claims."""
-    team = team_of(found)
-    if team.changing or any(team.hosts[each.host_no].has_stale for each in hosts):
-        return None
-    return {each.host_no: team.versions[each.host_no] for each in hosts}
-
-
-async def judge_again(
-    work: Work,
-    found: SlotContext,
-    starts: Sequence[datetime],
-    hosts: Sequence[ClaimedHost],
-    *,
-    without: Sequence[ClaimedHost] = (),
-) -> None:
-    """Judge hosts by what is there now that they are locked, with those whose claims are given up."""
-    numbers, changing = [each.host_no for each in hosts], [each.claim_id for each in without]
-    again = await reread_hosts(work.db, found, numbers, starts=starts, changing=changing)
-    free = list_free(again, *starts)
-    # A request that began before a host left, and had to wait, would escape the release of the host's bookings.
-    gone = {no for no, host in team_of(again).hosts.items() if host.left_at is not None and host.left_at > work.now}
-    lost = [each.user_id for each in hosts if each.host_no not in free or each.host_no in gone]
-    if lost:
-        raise Lost(lost)
-    for no, host in team_of(again).hosts.items():
-        if host.has_stale:
-            await expire_holds(work.db, no, now=work.now)
-
-
-async def list_lost(
-    work: Work,
-    fault: Lost | SlotUnavailable,
-    found: SlotContext,
-    starts: Sequence[datetime],
-    hosts: Sequence[ClaimedHost],
-) -> set[UUID]:
-    """List whom a try has lost; what the constraint refused was taken by somebody who has not asked for the lock."""
-    if isinstance(fault, Lost):
-        return set(fault.hosts)
-    user_ids = [each.user_id for each in hosts]
-    return await store.list_taken(work.db, user_ids, found.inputs, starts) or set(user_ids)
 
 
 def claimed(

@@ -51,21 +51,24 @@ def meeting_of(booking: Booking) -> UUID:
 
 def add_hosts(work: Work, booking: Booking, claimed: Claimed) -> None:
     """Stage who was chosen for a new booking, and count it for them; a hold or a session was counted before."""
-    work.stage(*insert_hosts(booking.id, claimed.hosts))
-    _count(work, booking, claimed)
+    if _is_counted(claimed.hosts):
+        work.stage(insert_hosts(booking.id, claimed.hosts))
+        _count(work, booking, claimed)
 
 
 def add_hosts_of_series(work: Work, bookings: Sequence[Booking], taken: Sequence[Claimed]) -> None:
     """Stage who was chosen for the bookings of a new series; they are counted when these are written."""
     for booking, claimed in zip(bookings, taken, strict=True):
-        work.stage(*insert_hosts(booking.id, claimed.hosts))
+        if _is_counted(claimed.hosts):
+            work.stage(insert_hosts(booking.id, claimed.hosts))
 
 
 async def count_hosts_of_series(work: Work, bookings: Sequence[Booking], taken: Sequence[Claimed]) -> None:
     """Count each booking of a series for its hosts, one after the other."""
     for booking, claimed in zip(bookings, taken, strict=True):
-        _count(work, booking, claimed)
-        await work.apply()
+        if _is_counted(claimed.hosts):
+            _count(work, booking, claimed)
+            await work.apply()
 
 
 def _count(work: Work, booking: Booking, claimed: Claimed) -> None:
@@ -100,10 +103,10 @@ async def move_hosts(work: Work, details: BookingDetails, which: EventTypeRef, s
     claimed = await move_time(work, which, starts_at, before, booking.seat_id)
     if claimed.left is None:
         await change_hosts(work, [booking], before, claimed, AssignmentReason.RESCHEDULED)
-        return claimed
-    await _end_count(work, booking, before, claimed.left, CreditReason.RESCHEDULED)
-    work.stage(*replace_all_hosts(booking.id, claimed.hosts))
-    _count(work, replace(booking, claim_id=claimed.claim_id, seat_id=claimed.seat_id), claimed)
+    elif _is_counted(before):
+        await _end_count(work, booking, before, claimed.left, CreditReason.RESCHEDULED)
+        work.stage(*replace_all_hosts(booking.id, claimed.hosts))
+        _count(work, replace(booking, claim_id=claimed.claim_id, seat_id=claimed.seat_id), claimed)
     return claimed
 
 
@@ -146,7 +149,7 @@ async def _end_count(
 
 
 def _is_counted(hosts: Iterable[ClaimedHost]) -> bool:
-    """Answer whether the ledger knows of a booking: it counts for those who were chosen."""
+    """Answer whether a booking has hosts who were chosen: only they are kept with it, and only for them it counts."""
     return any(each.was_chosen for each in hosts)
 
 

@@ -90,11 +90,10 @@ with left_over as (
 update bookings b set claim_id = l.new_id from left_over l where b.claim_id = l.id and b.host_id <> $1"""
 
 
-def insert_hosts(booking_id: UUID, hosts: Sequence[ClaimedHost]) -> tuple[Change, ...]:
+def insert_hosts(booking_id: UUID, hosts: Sequence[ClaimedHost]) -> Change:
     """Keep who was chosen for a booking: who hosts an event type of their own is its host anyway."""
-    chosen = [each for each in hosts if each.was_chosen]
-    columns = ([getattr(each, name) for each in chosen] for name in ("user_id", "group_id", "claim_id", "role"))
-    return (Change(INSERT, (booking_id, *columns)),) if chosen else ()
+    columns = ([getattr(each, name) for each in hosts] for name in ("user_id", "group_id", "claim_id", "role"))
+    return Change(INSERT, (booking_id, *columns))
 
 
 def replace_hosts(booking_ids: Sequence[UUID], replaced: Mapping[UUID, UUID]) -> Change:
@@ -102,10 +101,10 @@ def replace_hosts(booking_ids: Sequence[UUID], replaced: Mapping[UUID, UUID]) ->
     return Change(REPLACE, (booking_ids, list(replaced), list(replaced.values())))
 
 
-def replace_all_hosts(booking_id: UUID, hosts: Sequence[ClaimedHost]) -> tuple[Change, ...]:
-    """Let the chosen hosts of another session host a booking, with their claims."""
-    changed = tuple(Change(CHANGE, each.args) for each in insert_hosts(booking_id, hosts))
-    return (*changed, Change(LEAVE, (booking_id, [each.user_id for each in hosts]))) if changed else ()
+def replace_all_hosts(booking_id: UUID, hosts: Sequence[ClaimedHost]) -> tuple[Change, Change]:
+    """Let the hosts of another session host a booking, with their claims."""
+    added = insert_hosts(booking_id, hosts)
+    return Change(CHANGE, added.args), Change(LEAVE, (booking_id, [each.user_id for each in hosts]))
 
 
 async def list_replaceable_hosts(db: Db, booking_id: UUID, user_id: UUID) -> tuple[list[ClaimedHost], bool, bool]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from openslot.domains.accounts.store import lock_hosts
 from openslot.domains.availability.claims.holds.store import Held
 from openslot.domains.availability.claims.sessions import store
-from openslot.domains.availability.claims.taking import claimed, judge, own_host, take_own
+from openslot.domains.availability.claims.taking import claimed, find_session, judge, own_host, take_own
 from openslot.domains.availability.errors import SlotUnavailable
 from openslot.domains.availability.models import (
     Claimed,
@@ -26,23 +26,12 @@ from openslot.domains.availability.models import (
 )
 from openslot.domains.availability.team_hosts import team_of
 from openslot.domains.teams.models import TeamSession
-from openslot.platform.core.times import at_second, floor_second
+from openslot.platform.core.times import at_second
 from openslot.platform.core.work import Work
 
 
 class _SessionOver(Exception):
     """The session has expired before its hosts were locked."""
-
-
-def find_session(found: SlotContext, starts_at: datetime) -> TeamSession | None:
-    """Find the session at a start: of one host one that has a seat left, of chosen hosts any."""
-    start, team = floor_second(starts_at), found.inputs.team
-    if team is not None:
-        return team.sessions.get(start)
-    for claim, claim_id in zip(found.inputs.taken.claims, found.claim_ids, strict=True):
-        if claim_id is not None and claim.session_start == start and claim.seats_left > 0:
-            return TeamSession(claim_id, frozenset({found.host_no}), claim.session_end or start)
-    return None
 
 
 async def join(
