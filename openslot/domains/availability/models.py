@@ -407,6 +407,11 @@ class SlotContext(Struct, frozen=True, kw_only=True):
     link: BookingLink | None = None
     """The link whose token was given."""
 
+    @property
+    def has_team(self) -> bool:
+        """Whether hosts are chosen from groups of a team; otherwise the owner is the one host."""
+        return self.inputs.event_type.team_id is not None
+
 
 class MonthOfSlots(Struct, frozen=True, kw_only=True):
     found: SlotContext

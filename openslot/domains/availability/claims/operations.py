@@ -43,6 +43,7 @@ from openslot.domains.availability.models import (
     Hold,
     OtherSeats,
 )
+from openslot.domains.availability.team_hosts import team_of
 from openslot.domains.event_types.errors import EventTypeNotFound
 from openslot.domains.event_types.rules import is_offered
 from openslot.domains.teams.ledger.operations import settle_credits
@@ -155,9 +156,9 @@ async def _sit_down(
     not pick anew, they keep these hosts.
     """
     found, free = judged
-    session, team = find_session(found, starts_at), found.inputs.team
+    session = find_session(found, starts_at)
     kept = {each.host_no for each in leaving}
-    is_kept = bool(kept) and team is not None and not team.rules.picks_anew
+    is_kept = bool(kept) and found.has_team and not team_of(found).rules.picks_anew
     if session is not None:
         if is_kept and session.hosts != kept:
             raise SlotUnavailable

@@ -19,7 +19,7 @@ async def move_hosts(work: Work, found: SlotContext, starts_at: datetime, hosts:
 
     The chosen stay who are free then; for the others somebody else is chosen, or it is refused, as the team says.
     """
-    if found.inputs.team is None:
+    if not found.has_team:
         work.stage(store.move_claims(found.inputs, starts_at, hosts))
         return claimed(found, starts_at, tuple(hosts))
     free = list_free(found, starts_at)

@@ -129,9 +129,9 @@ def check_start(inputs: SlotInputs, starts_at: datetime, *, field: str) -> Code:
 
 def find_session(found: SlotContext, starts_at: datetime) -> TeamSession | None:
     """Find the session at a start: of one host one that has a seat left, of chosen hosts any."""
-    start, team = floor_second(starts_at), found.inputs.team
-    if team is not None:
-        return team.sessions.get(start)
+    start = floor_second(starts_at)
+    if found.has_team:
+        return team_of(found).sessions.get(start)
     for claim, claim_id in zip(found.inputs.taken.claims, found.claim_ids, strict=True):
         if claim_id is not None and claim.session_start == start and claim.seats_left > 0:
             return TeamSession(claim_id, frozenset({found.host_no}), claim.session_end or start)
@@ -155,7 +155,7 @@ async def take(
     A hold of one host becomes the claim of the first start; one of chosen hosts is given up, and frees them in the same
     step. Others whose session is left are locked with the chosen.
     """
-    if found.inputs.team is None:
+    if not found.has_team:
         return take_own(work, found, starts, kind=kind, expires_at=expires_at, holder=holder, held=held)
     picks = {each.group.id: each.group.pick for each in team_of(found).groups}
     # What waits for an answer is booked for them.

@@ -96,7 +96,7 @@ async def _find_locked(work: Work, hold_id: UUID, *, is_team: bool) -> Held | No
 def _is_open(found: SlotContext, starts_at: datetime, held: Held) -> bool:
     """Judge what is held without its own time; who else is free does not matter, its hosts were chosen before."""
     inputs = found.inputs
-    if inputs.team is not None:
+    if found.has_team:
         free = list_free(found, starts_at)
         is_open = judge_team(inputs, starts_at) in {Code.OPEN, Code.NO_HOSTS}
         return is_open and all(each.host_no in free for each in held.hosts)

@@ -50,7 +50,7 @@ async def join(
 
     Those whose session is left are locked with its hosts.
     """
-    if found.inputs.team is None:
+    if not found.has_team:
         return _join_own(work, starts_at, session, found, expires_at=expires_at, holder=holder)
     with suppress(_SessionOver):
         async with work.attempt():
