@@ -12,7 +12,7 @@ from openslot.domains.analytics.funnel import FUNNEL_BEGINNING, take_step
 from openslot.domains.analytics.models import FunnelStep
 from openslot.domains.analytics.operations import ANALYTICS_JOBS
 from openslot.domains.analytics.platform import PLATFORM_JOBS
-from openslot.domains.availability.claims.operations import AVAILABILITY_JOBS
+from openslot.domains.availability.claims.expiry.jobs import AVAILABILITY_JOBS
 from openslot.domains.bookings.conferences import CONFERENCE_REACTIONS
 from openslot.domains.bookings.events import BOOKING_EVENTS, BookingCreated
 from openslot.domains.bookings.requests.operations import REQUEST_JOBS, REQUEST_REACTIONS

@@ -16,7 +16,7 @@ from openslot.demo.guests import REASONS, Guest, came_from
 from openslot.demo.past import CANCELLED, MISSED, MOVED, PastMeeting, during
 from openslot.demo.past_payments import PastPayments
 from openslot.domains.accounts.models import User
-from openslot.domains.availability.models import BySlug, Claimed, ClaimKind
+from openslot.domains.availability.models import BySlug, Claimed, ClaimedHost, ClaimKind
 from openslot.domains.bookings import rules
 from openslot.domains.bookings.events import (
     BookingCancelled,
@@ -31,6 +31,7 @@ from openslot.domains.contacts.events import ContactChanged, ContactCreated
 from openslot.domains.contacts.models import Contact, fold_contact
 from openslot.domains.contacts.store import CONTACTS
 from openslot.domains.event_types.models import EventType
+from openslot.domains.teams.models import HostRole
 from openslot.platform.core.actor import Actor, ActorKind
 from openslot.platform.core.db import Db
 from openslot.platform.core.events import Event
@@ -104,7 +105,22 @@ class PastRows:
             self._seats.append({"id": seat_id, "claim_id": claim_id, "created_at": at})
         starts_at = meeting.previous_starts_at or meeting.starts_at
         ends_at = starts_at + timedelta(minutes=offer.duration_minutes)
-        claimed = Claimed(claim_id=claim_id, seat_id=seat_id, event_type=offer, starts_at=starts_at, ends_at=ends_at)
+        host = ClaimedHost(
+            user_id=self._host.id,
+            host_no=self._host.no,
+            name=self._host.name,
+            claim_id=claim_id,
+            group_id=None,
+            role=HostRole.ORGANIZER,
+        )
+        claimed = Claimed(
+            claim_id=claim_id,
+            seat_id=seat_id,
+            event_type=offer,
+            starts_at=starts_at,
+            ends_at=ends_at,
+            hosts=(host,),
+        )
         contact, wanted = self._find_contact(guest, at, INVITEE), self._wish(guest, claimed)
         booking = payments.pay(rules.draft(claimed, contact, wanted, actor=INVITEE, now=at), offer)
         self._tell(BookingCreated, booking, guest, at, INVITEE)

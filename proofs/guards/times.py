@@ -77,7 +77,7 @@ OF_TIMES: tuple[Mutant, ...] = (
         "two answers to one request",
         "domains/bookings/test_team_requests.py::test_of_many_answers_at_once_one_counts",
         ("domains/bookings/requests/store.py", "await db.execute(LOCK_OF, ref.id)\n    row", "row"),
-        ("domains/bookings/requests/store.py", "{FIND} for no key update of b, r", "{FIND}"),
+        ("domains/bookings/requests/store.py", " where {OWN} for no key update of b, r", " where {OWN}"),
         (
             "domains/bookings/requests/store.py",
             "where booking_id = $1 and state = 'waiting'\"",

@@ -4,8 +4,7 @@ from datetime import datetime, timedelta
 from math import ceil
 
 from openslot.domains.access.door import network_of
-from openslot.domains.availability import team_claim_store
-from openslot.domains.availability.claims.store import count_holds, find_last_hold, lock_network
+from openslot.domains.availability.claims.holds.store import count_holds, find_last_hold, lock_network
 from openslot.domains.availability.errors import HoldLimitExceeded, SlotRecentlyHeld
 from openslot.domains.availability.models import SlotContext
 from openslot.platform.core.work import Work
@@ -26,12 +25,8 @@ async def check_address(work: Work, holder: str) -> None:
 async def check_again(work: Work, found: SlotContext, starts_at: datetime, *, holder: str) -> None:
     """Refuse to hold a time again that the same address has held until a moment ago."""
     ends_at, event_type = starts_at + found.inputs.duration, found.inputs.event_type
-    if event_type.team_id is None:
-        last = await find_last_hold(work.db, holder, found.host_no, starts_at=starts_at, ends_at=ends_at)
-    else:
-        last = await team_claim_store.find_last_hold(
-            work.db, holder, event_type.id, starts_at=starts_at, ends_at=ends_at
-        )
+    of = found.host_no if event_type.team_id is None else event_type.id
+    last = await find_last_hold(work.db, holder, of, starts_at=starts_at, ends_at=ends_at)
     if last is not None and last + AGAIN_AFTER > work.now:
         raise SlotRecentlyHeld(retry_after=_seconds(last + AGAIN_AFTER - work.now))
 

@@ -84,6 +84,10 @@ class ClaimKind(StrEnum):
     """It is kept for somebody on the wait list."""
 
 
+WAIT_LIST = "wait list"
+"""The holder of a seat that is offered to the wait list; the holder of any other is an address."""
+
+
 class Claim(Struct, frozen=True):
     """Time of the host that is taken, buffers included, in whole seconds since 1970."""
 
@@ -229,14 +233,19 @@ class SlotInputs(Struct, frozen=True, kw_only=True):
 
 
 class ClaimedHost(Struct, frozen=True, kw_only=True):
-    """A host of a team's event type with the claim that takes their time, and the group that they were chosen of."""
+    """A host of a booking or a hold with the claim that takes their time."""
 
     user_id: UUID
     host_no: int
     name: str
     claim_id: UUID
     group_id: UUID | None
+    """The group that they were chosen of; None if they host an event type of their own."""
     role: HostRole
+
+    @property
+    def was_chosen(self) -> bool:
+        return self.group_id is not None
 
 
 class ChosenHosts(Struct, frozen=True, kw_only=True):
@@ -256,8 +265,8 @@ class Claimed(Struct, frozen=True, kw_only=True):
     link: BookingLink | None = None
     """The link through which it is booked."""
 
-    hosts: tuple[ClaimedHost, ...] = ()
-    """The hosts of a team's event type, the organizer first; the claim above is the organizer's."""
+    hosts: tuple[ClaimedHost, ...]
+    """The hosts, of whom there is always one, the organizer first; the claim above is the organizer's."""
 
     chosen: tuple[ChosenHosts, ...] = ()
     """The choices that were made for it now; none for a time that was held before."""
@@ -268,6 +277,9 @@ class Claimed(Struct, frozen=True, kw_only=True):
     replaced: Mapping[UUID, UUID] = {}
     """The new host by each host who was replaced."""
 
+    left: "OtherSeats | None" = None
+    """The other seats of what was given up for it; None if nothing was."""
+
     found: "SlotContext | None" = None
     """The setting by which it was decided."""
 
@@ -277,17 +289,25 @@ class Claimed(Struct, frozen=True, kw_only=True):
         return self.seat_id or self.claim_id
 
 
+class OtherSeats(Struct, frozen=True):
+    """The other seats of a session: whether any are booked, and when the last hold expires."""
+
+    booked: int = 0
+    held_until: datetime | None = None
+
+    @property
+    def is_nobody(self) -> bool:
+        return not self.booked and self.held_until is None
+
+
 class Weeks(Struct, frozen=True, kw_only=True):
     """The same local time in several weeks in a row, whose host is locked: which of them can be booked."""
 
     found: "SlotContext"
     open: tuple[datetime, ...]
     closed: tuple[datetime, ...]
-    held_id: UUID | None
-    """The caller's own hold of the first of the open ones; of a team's event type it is given up."""
-
-    held_hosts: tuple[ClaimedHost, ...] = ()
-    """The hosts whose time that hold has taken."""
+    held: tuple[ClaimedHost, ...] = ()
+    """The hosts of the caller's own hold of the first one; if they were chosen, it is given up."""
 
     @property
     def event_type(self) -> EventType:
@@ -362,6 +382,11 @@ class SlotContext(Struct, frozen=True, kw_only=True):
 
     link: BookingLink | None = None
     """The link whose token was given."""
+
+    @property
+    def has_team(self) -> bool:
+        """Whether hosts are chosen from groups of a team; otherwise the owner is the one host."""
+        return self.inputs.event_type.team_id is not None
 
 
 class MonthOfSlots(Struct, frozen=True, kw_only=True):

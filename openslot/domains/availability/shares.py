@@ -14,14 +14,18 @@ from msgspec import Struct
 from openslot.domains.allowances.models import Allowance, CauseKind, Cost, CostCause
 from openslot.domains.allowances.operations import causes_of, find_used_allowance, note_refused_cost, spend
 from openslot.domains.allowances.rules import DAY
-from openslot.domains.availability import store, team_claim_store
-from openslot.domains.availability.claims.store import Unconfirmed, list_unconfirmed
+from openslot.domains.availability import store
+from openslot.domains.availability.claims.taking import find
+from openslot.domains.availability.claims.unconfirmed.store import (
+    Unconfirmed,
+    list_unconfirmed_claims,
+    list_unconfirmed_of_event_type,
+    list_unconfirmed_of_host,
+)
 from openslot.domains.availability.errors import DayHoldLimitExceeded
 from openslot.domains.availability.models import ByBooking, Claimed, ClaimedHost, Days, SlotContext, SlotInputs
 from openslot.domains.availability.slots import list_slots, spans_of
-from openslot.domains.availability.team_hosts import team_of
 from openslot.domains.availability.team_store import reread_hosts
-from openslot.domains.availability.team_taking import find
 from openslot.platform.core.times import at_second, date_of, floor_second, get_zone, local_day
 from openslot.platform.core.work import Work
 
@@ -101,7 +105,7 @@ async def _find_exceeded(work: Work, taken: Claimed) -> tuple[Sequence[Unconfirm
     if len(of_day) >= ALWAYS:
         measure = _measure_host if event_type.team_id is None else _measure_team
         shares += [(of_day, each) for each in await measure(work, taken, days)]
-    for host in taken.hosts:
+    for host in taken.hosts if taken.hosts[0].was_chosen else ():
         shares += await _measure_own(work, taken, host, days)
     return max(shares, key=lambda each: each[1].closed / max(each[1].out_of, 1), default=((), None))
 
@@ -110,10 +114,10 @@ async def _list_others(work: Work, taken: Claimed, days: Days) -> list[Unconfirm
     """List what else is not confirmed on some days of the host's calendar; of a team, what its event type has taken."""
     since, until = _spans(days, taken)
     if taken.event_type.team_id is not None:
-        return await team_claim_store.list_unconfirmed(
+        return await list_unconfirmed_of_event_type(
             work.db, taken.event_type.id, since=since, until=until, now=work.now, without=taken.own_id
         )
-    return await list_unconfirmed(
+    return await list_unconfirmed_of_host(
         work.db, _found_of(taken).host_no, since=since, until=until, now=work.now, without=taken.own_id
     )
 
@@ -123,7 +127,7 @@ async def _measure_own(
 ) -> list[tuple[Sequence[Unconfirmed], TakenShare]]:
     """Measure what is closed of the own calendar of one who hosts it for a team."""
     since, until = _spans(days, taken)
-    others = await list_unconfirmed(
+    others = await list_unconfirmed_of_host(
         work.db, host.host_no, since=since, until=until, now=work.now, without=host.claim_id
     )
     if len(others) < ALWAYS:
@@ -154,9 +158,10 @@ async def _measure_host(work: Work, taken: Claimed, days: Days, *, owner_id: UUI
 
 async def _measure_team(work: Work, taken: Claimed, days: Days) -> list[TakenShare]:
     since, until = _spans(days, taken)
-    left = await find(work, ByBooking(taken.event_type.id, _found_of(taken).inputs.minutes), since, until=until)
-    numbers = team_of(left).hosts.keys()
-    closing = await team_claim_store.list_unconfirmed_claims(work.db, numbers, since=since, until=until, now=work.now)
+    which = ByBooking(taken.event_type.id, _found_of(taken).inputs.minutes)
+    left = await find(work, which, since, is_team=True, until=until)
+    numbers = left.inputs.hosts.keys()
+    closing = await list_unconfirmed_claims(work.db, numbers, since=since, until=until, now=work.now)
     free = await reread_hosts(work.db, left, numbers, starts=(since, until), changing=closing)
     return [_measure(days, _zone_of(taken), free.inputs, left.inputs)]
 

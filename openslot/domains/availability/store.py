@@ -22,9 +22,6 @@ from openslot.platform.core.db import Db, Row
 from openslot.platform.core.ids import fingerprint
 from openslot.platform.core.times import ceil_second, floor_second
 
-WAIT_LIST = "wait list"
-"""The holder of a seat that is offered to the wait list; the holder of any other is an address."""
-
 MAX_OFFERS = 100
 """How many event types of a host are looked at for the share of a day, the one that is asked for first."""
 

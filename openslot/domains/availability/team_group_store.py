@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from openslot.domains.availability import models
-from openslot.domains.availability.team_session_store import list_sessions
+from openslot.domains.availability.claims.sessions.store import list_sessions
 from openslot.domains.availability.team_store import give_hosts, list_times, pair_versions
 from openslot.domains.event_types.models import EventType
 from openslot.domains.schedules.models import Schedule, TimeRange, WeeklyHours

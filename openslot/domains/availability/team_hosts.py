@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from openslot.domains.availability.groups import HostsWanted, fill
-from openslot.domains.availability.models import ChosenHosts, ClaimedHost, SlotContext, SlotInputs
+from openslot.domains.availability.models import ChosenHosts, ClaimedHost, SlotContext
 from openslot.domains.availability.slots import list_free_hosts
 from openslot.domains.teams.choice import choose
 from openslot.domains.teams.models import Candidate, ChoiceAsked, HostChoice, HostRole
@@ -23,8 +23,8 @@ def choose_hosts(
     named: UUID | None = None,
 ) -> tuple[ChosenHosts, ...] | None:
     """Choose so many hosts of each group among the free ones, each host for one; None if they are too few."""
-    team, rules = team_of(found), found.inputs.choice.rules
-    groups = [each for each in team.groups if each.group.id in picks]
+    rules = found.inputs.choice.rules
+    groups = [each for each in found.inputs.groups if each.group.id in picks]
     if len(groups) < len(picks):
         return None
     made: dict[int, ChosenHosts] = {}
@@ -93,13 +93,9 @@ def give(found: SlotContext, leaving: ClaimedHost, to: Candidate) -> ClaimedHost
 
 
 def _name_of(found: SlotContext, host_no: int) -> str:
-    return team_of(found).hosts[host_no].name
+    return found.inputs.hosts[host_no].name
 
 
 def list_free(found: SlotContext, *starts: datetime) -> set[int]:
     """List who is free at all of some starts."""
     return set.intersection(*(list_free_hosts(found.inputs, each) for each in starts))
-
-
-def team_of(found: SlotContext) -> SlotInputs:
-    return found.inputs

@@ -7,14 +7,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
-from openslot.domains.availability import team_claims, team_taking
+from openslot.domains.availability.claims.operations import replace_host
+from openslot.domains.availability.claims.taking import find
 from openslot.domains.availability.errors import SlotUnavailable
 from openslot.domains.availability.explain import explain_start
 from openslot.domains.availability.models import ByBooking, ClaimedHost
-from openslot.domains.availability.team_hosts import choose_hosts, list_free, team_of
+from openslot.domains.availability.team_hosts import choose_hosts, list_free
 from openslot.domains.bookings import errors, operations, rules, store
 from openslot.domains.bookings.events import BookingReassigned, BookingRequestReassigned
-from openslot.domains.bookings.hosts.operations import change_hosts, find_hosts, show_hosts, tell_with_hosts
+from openslot.domains.bookings.hosts.operations import change_hosts, tell_with_hosts
 from openslot.domains.bookings.hosts.store import (
     give_bookings_to_owner,
     is_host_of_booking,
@@ -79,34 +80,34 @@ async def reassign_booking(
     The owner of the event type may, the managers of the team, and the host for themselves.
     """
     details = await _get_for_change(work, ref)
-    taken = await find_hosts(work, details)
-    await _check_may_reassign(work, details, from_user, taken)
+    await _check_may_reassign(work, details, from_user)
     if details.booking.status is Status.CANCELLED:
         raise errors.BookingAlreadyCancelled
     if rules.is_over(details.booking, now=work.now):
         raise errors.BookingAlreadyEnded
-    leaving = next((each for each in taken if each.user_id == from_user), None)
+    leaving = _find_chosen(details, from_user)
     if leaving is None:
         raise Invalid(details={"fromUser": NOT_A_HOST})
     if to_user == from_user:
         return details.booking
-    if any(each.user_id == to_user for each in taken):
+    if any(each.user_id == to_user for each in details.hosts):
         raise Invalid(details={"toUser": Text("hosts this booking already")})
-    return await _replace(
-        work, details, taken, leaving, to_user=to_user, why=AssignmentReason.REASSIGNED, reason=reason
-    )
+    return await _replace(work, details, leaving, to_user=to_user, why=AssignmentReason.REASSIGNED, reason=reason)
 
 
-async def _check_may_reassign(
-    work: Work, details: BookingDetails, from_user: UUID, taken: tuple[ClaimedHost, ...]
-) -> None:
+def _find_chosen(details: BookingDetails, user_id: UUID) -> ClaimedHost | None:
+    """Find a host whose place another one of their group can take."""
+    return next((each for each in details.taken if each.was_chosen and each.user_id == user_id), None)
+
+
+async def _check_may_reassign(work: Work, details: BookingDetails, from_user: UUID) -> None:
     """Refuse people who are neither the owner, nor a manager of the team, nor the host who leaves."""
     user_id = work.actor.user_id
     if work.actor.kind not in PEOPLE:
         return
     if user_id is None:
         raise errors.BookingNotFound
-    is_own_claim = user_id == from_user and any(each.user_id == from_user for each in taken)
+    is_own_claim = user_id == from_user and _find_chosen(details, from_user) is not None
     if is_own_claim and await is_host_of_booking(work.db, details.booking.id, user_id):
         return
     if not await _decides(work, details, user_id):
@@ -148,11 +149,11 @@ async def list_takers(work: Work, details: BookingDetails, leaving: ClaimedHost)
     """List who else is in the group of a host who leaves, who is next first, and then those who are free for it."""
     booking = details.booking
     which = ByBooking(booking.event_type_id, booking.minutes)
-    found = await team_taking.find(work, which, booking.starts_at)
+    found = await find(work, which, booking.starts_at, is_team=True)
     free, current = list_free(found, booking.starts_at), {each.user_id for each in details.hosts}
     chosen = choose_hosts(found, free, {leaving.group_id: 1}, without=current) if leaving.group_id else None
     next_ = chosen[0].choice.chosen[0] if chosen else None
-    told = zip(team_of(found).groups, explain_start(found.inputs, booking.starts_at).groups, strict=True)
+    told = zip(found.inputs.groups, explain_start(found.inputs, booking.starts_at).groups, strict=True)
     takers = [
         Taker(
             user_id=candidate.user_id,
@@ -172,7 +173,6 @@ async def list_takers(work: Work, details: BookingDetails, leaving: ClaimedHost)
 async def _replace(
     work: Work,
     details: BookingDetails,
-    taken: tuple[ClaimedHost, ...],
     leaving: ClaimedHost,
     *,
     to_user: UUID | None,
@@ -180,11 +180,11 @@ async def _replace(
     reason: str | None,
 ) -> Booking:
     """Let somebody else replace a host in a booking, or in all bookings of its session."""
-    booking = details.booking
+    booking, taken = details.booking, details.taken
     together = await lock_session(work.db, booking.claim_id) if booking.seat_id else [details]
     which = ByBooking(booking.event_type_id, booking.minutes)
     try:
-        claimed = await team_claims.replace_host(work, which, booking.starts_at, taken, leaving, named=to_user)
+        claimed = await replace_host(work, which, booking.starts_at, taken, leaving, named=to_user)
     except SlotUnavailable:
         raise (errors.NoOtherHost if to_user is None else errors.HostNotFree) from None
     if why is AssignmentReason.REASSIGNED:
@@ -195,9 +195,9 @@ async def _replace(
     work.stage(store.update_reassigned(changed))
     waiting = [each.id for each in changed if each.status is Status.PENDING_CONFIRMATION]
     ends = await list_ends_of_requests(work.db, waiting) if waiting else {}
-    change = {"previous_hosts": show_hosts(taken), "reason": keep(reason) if reason else None}
+    change = {"previous_hosts": details.hosts, "reason": keep(reason) if reason else None}
     for each, now in zip(together, changed, strict=True):
-        told = replace(each, booking=now, hosts=show_hosts(claimed.hosts))
+        told = replace(each, booking=now, hosts=rules.name_hosts(claimed.hosts))
         if now.id in ends:
             work.stage(tell_with_hosts(work, BookingRequestReassigned, told, lapses_at=ends[now.id], **change))
         else:
@@ -291,15 +291,14 @@ async def _get_for_change(work: Work, ref: BookingRef) -> BookingDetails:
 
 async def _hand_over(work: Work, details: BookingDetails, host: User, *, reason: str) -> bool:
     """Give a booking to the next host; False if the team does not want that, or nobody is free."""
-    taken = await find_hosts(work, details)
-    leaving = next((each for each in taken if each.user_id == host.id), None)
+    leaving = _find_chosen(details, host.id)
     if leaving is None:
         # It was handed over with another booking of its session.
         return True
     if not (await hosting.get_rules(work, details.event_type.id)).replaces_leavers:
         return False
     try:
-        await _replace(work, details, taken, leaving, to_user=None, why=AssignmentReason.REPLACED, reason=reason)
+        await _replace(work, details, leaving, to_user=None, why=AssignmentReason.REPLACED, reason=reason)
     except (errors.NoOtherHost, EventTypeNotFound):
         # An event type that nobody could take over is closed with the account of its owner.
         return False

@@ -161,6 +161,8 @@ class BookingDetails(Struct, frozen=True):
     contact: Contact | None
     hosts: tuple[BookingHost, ...] = ()
     """The hosts of a team's event type, the organizer first; empty if its owner hosts it alone."""
+    taken: tuple[ClaimedHost, ...] = ()
+    """The hosts with their claims, of whom there is always one, the organizer first; empty unless read for a change."""
 
     def is_hosted_by(self, user_id: UUID) -> bool:
         if not self.hosts:
@@ -198,8 +200,6 @@ class BookingRequest(Struct, frozen=True, kw_only=True):
 class FoundRequest(Struct, frozen=True):
     request: BookingRequest
     details: BookingDetails
-    taken: tuple[ClaimedHost, ...] = ()
-    """The team hosts whose time it holds; empty unless read with a lock."""
     answered_by: str | None = None
     """The name of who has answered it."""
 

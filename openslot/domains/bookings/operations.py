@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
 from openslot.domains.availability import shares
-from openslot.domains.availability.claims.operations import claim_slot, free_time, move_time
+from openslot.domains.availability.claims.operations import claim_slot
 from openslot.domains.availability.models import Claimed, ClaimKind
 from openslot.domains.bookings import conferences, email_proofs, errors, rules, store
 from openslot.domains.bookings.agenda.store import (
@@ -32,10 +32,8 @@ from openslot.domains.bookings.hosts.operations import (
     cancel_hosts,
     count_no_show,
     erase_some_hosts,
-    find_hosts,
     list_previous_hosts,
     move_hosts,
-    show_hosts,
     tell_with_hosts,
 )
 from openslot.domains.bookings.hosts.store import is_host_of_booking
@@ -98,7 +96,7 @@ async def create_pending_booking(work: Work, wanted: BookingWanted) -> BookingDe
     booking = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
     booking = await locate(work, booking)
     _stage_insert(work, booking, claimed, wanted, is_proven=is_proven)
-    details = BookingDetails(booking, event_type, contact, show_hosts(claimed.hosts))
+    details = BookingDetails(booking, event_type, contact, rules.name_hosts(claimed.hosts))
     is_reserved = await reserve_confirmation(work, booking.host_id)
     await work.record(tell_with_hosts(work, BookingCreated, details, is_reserved=is_reserved))
     return details
@@ -109,7 +107,7 @@ async def _begin_pending(work: Work, claimed: Claimed, wanted: BookingWanted, *,
     await shares.spend_time(work, claimed, email=wanted.invitee.email)
     pending = rules.draft(claimed, None, wanted, actor=work.actor, now=work.now)
     _stage_insert(work, pending, claimed, wanted, is_proven=is_proven)
-    details = BookingDetails(pending, claimed.event_type, None, show_hosts(claimed.hosts))
+    details = BookingDetails(pending, claimed.event_type, None, rules.name_hosts(claimed.hosts))
     if pending.status is Status.PENDING_CONFIRMATION:
         await begin_booking_request(work, details)
     else:
@@ -174,17 +172,11 @@ async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = No
         return booking
     if rules.is_over(booking, now=work.now):
         raise errors.BookingAlreadyEnded
-    taken = await find_hosts(work, details)
-    cancelled = draft_cancelled(work, replace(details, hosts=show_hosts(taken)), reason=reason)
-    if taken:
-        await cancel_hosts(work, details.event_type, {booking.id: taken}, cancelled)
-    else:
-        free_time(work, booking.claim_id, booking.seat_id)
-    work.stage(store.update_cancelled(cancelled))
-    await work.record(
-        tell_with_hosts(work, BookingCancelled, replace(details, booking=cancelled, hosts=show_hosts(taken)))
-    )
-    return cancelled
+    cancelled = replace(details, booking=draft_cancelled(work, details, reason=reason))
+    await cancel_hosts(work, [cancelled])
+    work.stage(store.update_cancelled(cancelled.booking))
+    await work.record(tell_with_hosts(work, BookingCancelled, cancelled))
+    return cancelled.booking
 
 
 def draft_cancelled(work: Work, details: BookingDetails, *, reason: str | None) -> Booking:
@@ -217,13 +209,9 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
         _check_may_reschedule(details.event_type)
         await _check_reschedules(work, booking)
     which = rules.name_wanted_time(booking, details.event_type)
-    before = await find_hosts(work, details)
-    if before:
-        if booking.no_show:
-            await count_no_show(work, details.event_type, replace(booking, no_show=False))
-        claimed = await move_hosts(work, booking, before, which, starts_at)
-    else:
-        claimed = await move_time(work, booking.claim_id, booking.seat_id, which=which, starts_at=starts_at)
+    if booking.no_show:
+        await count_no_show(work, details, no_show=False)
+    claimed = await move_hosts(work, details, which, starts_at)
     moved = replace(
         booking,
         starts_at=claimed.starts_at,
@@ -241,7 +229,7 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
         moved = await locate(work, moved)
     await spend_mail(work, moved.host_id, moved.invitee_email, moved.guests)
     work.stage(store.update_moved(moved))
-    now = replace(details, booking=moved, event_type=claimed.event_type, hosts=show_hosts(claimed.hosts))
+    now = replace(details, booking=moved, event_type=claimed.event_type, hosts=rules.name_hosts(claimed.hosts))
     event = tell_with_hosts(
         work,
         BookingRescheduled,
@@ -249,7 +237,7 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
         previous_starts_at=booking.starts_at,
         previous_ends_at=booking.ends_at,
         reason=keep(reason) if reason else None,
-        previous_hosts=list_previous_hosts(before, claimed),
+        previous_hosts=list_previous_hosts(details.taken, claimed),
     )
     await work.record(event)
     return moved
@@ -269,11 +257,10 @@ async def mark_no_show(work: Work, ref: BookingRef, *, no_show: bool = True) -> 
     if booking.no_show is no_show:
         return booking
     marked = replace(booking, no_show=no_show, updated_at=work.now)
-    taken = show_hosts(await find_hosts(work, details))
-    await count_no_show(work, details.event_type, marked)
+    await count_no_show(work, details, no_show=no_show)
     work.stage(store.update_no_show(marked))
     event = BookingNoShowMarked if no_show else BookingNoShowRemoved
-    await work.record(tell_with_hosts(work, event, replace(details, booking=marked, hosts=taken)))
+    await work.record(tell_with_hosts(work, event, replace(details, booking=marked)))
     return marked
 
 

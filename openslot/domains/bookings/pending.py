@@ -28,16 +28,15 @@ async def confirm_paid(work: Work, booking_id: UUID, payment: Payment) -> Bookin
 async def confirm(work: Work, details: BookingDetails, *, payment: Payment | None) -> Booking:
     """Confirm a booking that has waited; if its time was freed before, it is claimed anew or refused.
 
-    The caller has locked the booking and its host. The hosts of a team keep their time as long as it waits.
+    The caller has locked the booking and its host. Hosts who were chosen are not chosen again: they keep their time as
+    long as it waits.
     """
     pending = details.booking
     claim_id, seat_id, ends_at = pending.claim_id, pending.seat_id, pending.ends_at
-    has_time = await store.has_time(work.db, pending.id)
-    if details.hosts:
-        if not has_time:
-            raise SlotUnavailable
-    elif has_time:
-        confirm_time(work, claim_id, seat_id)
+    if await store.has_time(work.db, pending.id):
+        confirm_time(work, details.taken, seat_id)
+    elif details.hosts:
+        raise SlotUnavailable
     else:
         # The invitee has booked a meeting as long as it was then.
         which = ByBooking(pending.event_type_id, pending.minutes)
@@ -77,7 +76,7 @@ async def free_pending(work: Work, booking_id: UUID) -> None:
     """
     details = await _get(work, booking_id)
     pending = details.booking
-    free_time(work, pending.claim_id, pending.seat_id)
+    await free_time(work, details.taken, pending.seat_id)
     give_link_back(work, booking_id)
     await work.apply()
     if details.event_type.wait_list_minutes is not None:

@@ -1,18 +1,19 @@
 """Decisions about bookings: what a new one looks like, and what its answers must be."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime, timedelta
 from math import ceil
 from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.domains.availability.models import ByBooking, Claimed
+from openslot.domains.availability.models import ByBooking, Claimed, ClaimedHost
 from openslot.domains.bookings.models import AnswerValue, Booking, BookingWanted, Payment, Status
 from openslot.domains.contacts.models import Contact
 from openslot.domains.event_types.locations import WantedLocation, find_location
 from openslot.domains.event_types.models import EventType, Location, LocationAsks, Money, Question, QuestionKind
 from openslot.domains.event_types.rules import MAX_WEEKS, MIN_WEEKS, list_asked
+from openslot.domains.teams.models import BookingHost
 from openslot.platform.core.actor import Actor, ActorKind
 from openslot.platform.core.errors import Invalid
 from openslot.platform.core.ids import new_id
@@ -47,6 +48,11 @@ CANCELLED_BY = {
     ActorKind.OPERATOR: "operator",
     ActorKind.SYSTEM: "system",
 }
+
+
+def name_hosts(hosts: Iterable[ClaimedHost]) -> tuple[BookingHost, ...]:
+    """Name those who were chosen, as events tell of them; who hosts an event type of their own is not told of."""
+    return tuple(BookingHost(user_id=each.user_id, name=each.name, role=each.role) for each in hosts if each.was_chosen)
 
 
 def draft(claimed: Claimed, contact: Contact | None, wanted: BookingWanted, *, actor: Actor, now: datetime) -> Booking:

@@ -7,6 +7,7 @@ from uuid import UUID
 import msgspec
 
 from openslot.domains.accounts.store import LOCK_TIME
+from openslot.domains.availability.models import ClaimedHost
 from openslot.domains.bookings.events import BookingCreated, BookingLinkFailed, BookingRescheduled
 from openslot.domains.bookings.models import (
     Booking,
@@ -19,6 +20,7 @@ from openslot.domains.bookings.models import (
     MessageConsent,
     Payment,
 )
+from openslot.domains.bookings.rules import name_hosts
 from openslot.domains.contacts.store import CONTACTS
 from openslot.domains.event_types.models import Location
 from openslot.domains.event_types.store import EVENT_TYPES
@@ -63,8 +65,22 @@ HOSTS = """
 case when e.team_id is not null then (
     select json_agg(json_build_object('userId', u.id, 'name', u.name, 'role', h.role) order by h.role = 'host', u.no)
     from booking_hosts h join users u on u.id = h.user_id where h.booking_id = b.id)::text end"""
+# Of the same those whose time it has: whoever was chosen, or the owner of an event type without a team.
+TAKEN = """
+case when e.team_id is null then (
+    select json_build_array(json_build_object(
+        'user_id', u.id, 'host_no', u.no, 'name', u.name, 'claim_id', b.claim_id, 'group_id', null, 'role', 'organizer'
+    ))::text from users u where u.id = b.host_id)
+else (
+    select json_agg(json_build_object(
+        'user_id', u.id, 'host_no', u.no, 'name', u.name, 'claim_id', h.claim_id, 'group_id', h.group_id, 'role', h.role
+    ) order by h.role = 'host', u.no)::text
+    from booking_hosts h join users u on u.id = h.user_id where h.booking_id = b.id) end"""
 # A booking, its event type and its contact are read in one statement; column names distinguish the three.
-DETAIL_COLUMNS = f"{BOOKINGS.columns}, {EVENT_TYPES.columns}, {CONTACTS.columns}, {HOSTS} as hosts"
+_COLUMNS = f"{BOOKINGS.columns}, {EVENT_TYPES.columns}, {CONTACTS.columns}"
+DETAIL_COLUMNS = f"{_COLUMNS}, {HOSTS} as hosts"
+# What is read for a change.
+LOCKED_COLUMNS = f"{_COLUMNS}, {TAKEN} as taken"
 # `offset 0` makes the planner look up each one by its id: it does not know how few bookings a page has, and would read
 # all.
 BELONGINGS = """
@@ -75,6 +91,7 @@ DETAIL_TABLES = f"bookings b {BELONGINGS}"
 SHOWN = "b.status not in ('PENDING_PAYMENT', 'PENDING_CONFIRMATION')"
 OWN = f"b.id = $1 and ($2::uuid is null or b.host_id = $2) and {SHOWN}"
 DETAILS = f"select {DETAIL_COLUMNS} from {DETAIL_TABLES} where {OWN}"
+LOCKED = f"select {LOCKED_COLUMNS} from {DETAIL_TABLES} where {OWN} for no key update of b"
 # Dates of one series can have other owners, after their event type was taken over, and other hosts.
 SAME_HANDS = """($2::uuid is null or b.host_id = $2) and ($3::uuid is null or b.host_id = $3
     or exists (select from booking_hosts h where h.booking_id = b.id and h.user_id = $3))"""
@@ -94,9 +111,8 @@ WITH_HOST = _write_with_host(OWN)
 LOCK_OF = f"""
 select {LOCK_TIME} from bookings b join event_types e on e.id = b.event_type_id join users u on u.id = b.host_id
 where b.id = $1"""
-LOCKED = f"{DETAILS} for no key update of b"
 PENDING = "b.id = $1 and b.status = 'PENDING_PAYMENT'"
-LOCKED_PENDING = f"select {DETAIL_COLUMNS} from {DETAIL_TABLES} where {PENDING} for no key update of b"
+LOCKED_PENDING = f"select {LOCKED_COLUMNS} from {DETAIL_TABLES} where {PENDING} for no key update of b"
 PENDING_WITH_HOST = _write_with_host(PENDING)
 
 # The history stays even after its events are deleted.
@@ -121,11 +137,23 @@ _location = msgspec.json.Decoder(Location)
 _actor = msgspec.json.Decoder(Actor)
 _moments = msgspec.json.Decoder(list[datetime])
 _hosts = msgspec.json.Decoder(tuple[BookingHost, ...])
+_taken = msgspec.json.Decoder(tuple[ClaimedHost, ...])
 
 
 def to_details(row: Row) -> BookingDetails:
     contact = CONTACTS.read(row) if row["b_contact_id"] else None
     return BookingDetails(BOOKINGS.read(row), EVENT_TYPES.read(row), contact, to_hosts(row["hosts"]))
+
+
+def to_locked(row: Row) -> BookingDetails:
+    """Read what was selected for a change."""
+    contact, taken = CONTACTS.read(row) if row["b_contact_id"] else None, to_taken(row["taken"])
+    return BookingDetails(BOOKINGS.read(row), EVENT_TYPES.read(row), contact, name_hosts(taken), taken)
+
+
+def to_taken(text: str | None) -> tuple[ClaimedHost, ...]:
+    """Read what `TAKEN` selects."""
+    return _taken.decode(text) if text else ()
 
 
 def to_hosts(text: str | None) -> tuple[BookingHost, ...]:
@@ -196,7 +224,7 @@ async def lock_booking(db: Db, ref: BookingRef) -> BookingDetails | None:
     """Look a booking up and keep others from changing it, or any of its host's time, until the commit."""
     await db.execute(LOCK_OF, ref.id)
     row = await db.fetchrow(LOCKED, ref.id, ref.host_id)
-    return to_details(row) if row else None
+    return to_locked(row) if row else None
 
 
 async def lock_time_of(db: Db, claim_id: UUID) -> None:
@@ -210,7 +238,7 @@ async def lock_pending(db: Db, booking_id: UUID) -> BookingDetails | None:
     """Look up a booking that waits for its payment, and keep others from changing it, or any of its host's time."""
     await db.execute(LOCK_OF, booking_id)
     row = await db.fetchrow(LOCKED_PENDING, booking_id)
-    return to_details(row) if row else None
+    return to_locked(row) if row else None
 
 
 async def has_time(db: Db, booking_id: UUID) -> bool:
@@ -296,10 +324,10 @@ async def lock_series(db: Db, series_id: UUID, ref: BookingRef, *, now: datetime
 
     These are all, or those which whoever changes one of them owns or hosts. The caller has locked their host.
     """
-    statement = f"""select {DETAIL_COLUMNS} from {DETAIL_TABLES}
+    statement = f"""select {LOCKED_COLUMNS} from {DETAIL_TABLES}
         where b.series_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $4 and {SAME_HANDS}
         order by b.starts_at, b.id for no key update of b"""
-    return [to_details(row) for row in await db.fetch(statement, series_id, *_hands(ref), now)]
+    return [to_locked(row) for row in await db.fetch(statement, series_id, *_hands(ref), now)]
 
 
 def _hands(ref: BookingRef | None) -> tuple[UUID | None, UUID | None]:

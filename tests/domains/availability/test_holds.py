@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from openslot.domains.access.door import client_address, network_of
 from openslot.domains.accounts.models import User
 from openslot.domains.availability.claims import operations as claims
-from openslot.domains.availability.claims.operations import expire_holds
+from openslot.domains.availability.claims.expiry.jobs import expire_holds
 from openslot.domains.availability.errors import (
     DayHoldLimitExceeded,
     HoldLimitExceeded,

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from openslot.domains.accounts.members import operations as members
 from openslot.domains.accounts.models import User
-from openslot.domains.availability.claims.operations import expire_holds
+from openslot.domains.availability.claims.expiry.jobs import expire_holds
 from openslot.domains.availability.models import Hold
 from openslot.domains.bookings import handovers
 from openslot.domains.bookings.links import manage_token

@@ -15,16 +15,17 @@ from openslot.domains.accounts.organizations.operations import add_organization,
 from openslot.domains.accounts.plans import Plan
 from openslot.domains.accounts.store import HOSTS
 from openslot.domains.availability.claims import operations as claims
-from openslot.domains.availability.claims import store as claim_store
-from openslot.domains.availability.claims.operations import expire_holds
+from openslot.domains.availability.claims.expiry.jobs import expire_holds
+from openslot.domains.availability.claims.expiry.store import HOSTS_WITH_EXPIRED_HOLDS
 from openslot.domains.availability.errors import HoldNotFound, SlotUnavailable
-from openslot.domains.availability.models import ByBooking, ById
+from openslot.domains.availability.models import ByBooking, ById, ClaimedHost
 from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.models import Booking, BookingRef, BookingWanted, Invitee
 from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.errors import EventTypeChanged, EventTypeNotFound
 from openslot.domains.event_types.models import EventType
 from openslot.domains.people import operations as people
+from openslot.domains.teams.models import HostRole
 from openslot.platform.core.actor import OPERATOR, PUBLIC, SYSTEM
 from openslot.platform.core.work import Runtime, Work
 from tests.domains.bookings.conftest import offer
@@ -140,7 +141,7 @@ async def test_the_minutes_job_leaves_a_host_alone_who_is_being_changed(
 # What other tests have left in the statistics may change the plan.
 @pytest.mark.own_database
 async def test_the_minutes_job_finds_holds_by_their_expiry(runtime: Runtime) -> None:
-    rows = await runtime.pool.fetch(f"explain {claim_store.HOSTS_WITH_EXPIRED_HOLDS}", MONDAY, 1000)
+    rows = await runtime.pool.fetch(f"explain {HOSTS_WITH_EXPIRED_HOLDS}", MONDAY, 1000)
     plan = "\n".join(row["QUERY PLAN"] for row in rows)
 
     assert "claims_expiry" in plan
@@ -175,7 +176,7 @@ async def test_a_session_that_someone_else_has_closed_is_not_joined(runtime: Run
 async def test_a_seat_that_someone_else_has_freed_is_not_moved(runtime: Runtime, group: EventType) -> None:
     booked, _ = await book(runtime, group), await book(runtime, group)
     async with runtime.transaction(PUBLIC) as work:
-        await claims.move_time(work, booked.claim_id, booked.seat_id, which=ByBooking(group.id), starts_at=LATER)
+        await _move(work, booked)
         await _cancel_without_lock(runtime, booked)
         with pytest.raises(SlotUnavailable):
             await work.apply()
@@ -184,10 +185,25 @@ async def test_a_seat_that_someone_else_has_freed_is_not_moved(runtime: Runtime,
 async def test_a_claim_that_someone_else_has_freed_is_not_moved(runtime: Runtime, meeting: EventType) -> None:
     booked = await book(runtime, meeting)
     async with runtime.transaction(PUBLIC) as work:
-        await claims.move_time(work, booked.claim_id, None, which=ByBooking(meeting.id), starts_at=LATER)
+        await _move(work, booked)
         await _cancel_without_lock(runtime, booked)
         with pytest.raises(SlotUnavailable):
             await work.apply()
+
+
+async def _move(work: Work, booked: Booking) -> None:
+    """Stage what moves the time of a booking, which others can still change."""
+    host = await work.db.fetchrow("select id, no, name from users where id = $1", booked.host_id)
+    assert host is not None
+    own = ClaimedHost(
+        user_id=host["id"],
+        host_no=host["no"],
+        name=host["name"],
+        claim_id=booked.claim_id,
+        group_id=None,
+        role=HostRole.ORGANIZER,
+    )
+    await claims.move_time(work, ByBooking(booked.event_type_id), LATER, [own], booked.seat_id)
 
 
 async def _cancel_without_lock(runtime: Runtime, booked: Booking) -> None:

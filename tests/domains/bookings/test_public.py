@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from openslot.app import create_app
 from openslot.domains.accounts.models import User
-from openslot.domains.availability.claims.operations import expire_holds
+from openslot.domains.availability.claims.expiry.jobs import expire_holds
 from openslot.domains.event_types import operations as event_types
 from openslot.domains.event_types.models import EventType
 from openslot.platform.core.actor import OPERATOR, SYSTEM

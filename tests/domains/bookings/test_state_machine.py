@@ -19,7 +19,7 @@ from openslot.domains.accounts.models import Organization, User, UserWanted
 from openslot.domains.accounts.organizations.operations import add_organization
 from openslot.domains.allowances.errors import AllowanceUsed
 from openslot.domains.availability.claims import operations as claims
-from openslot.domains.availability.claims.operations import expire_holds
+from openslot.domains.availability.claims.expiry.jobs import expire_holds
 from openslot.domains.availability.errors import DayHoldLimitExceeded, HoldNotFound
 from openslot.domains.availability.models import ById, Hold
 from openslot.domains.availability.operations import list_open_slots

@@ -5,7 +5,7 @@ import random
 from msgspec.structs import replace
 
 from openslot.domains.accounts.store import lock_host
-from openslot.domains.availability.claims.operations import expire_holds
+from openslot.domains.availability.claims.expiry.jobs import expire_holds
 from openslot.domains.bookings.links import manage_token
 from openslot.domains.bookings.models import BookingRef
 from openslot.domains.bookings.requests import operations as requests

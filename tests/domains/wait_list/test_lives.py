@@ -12,7 +12,7 @@ from hypothesis.strategies import integers
 from msgspec import Struct
 
 from openslot.domains.accounts.models import User, UserWanted
-from openslot.domains.availability.claims.operations import expire_holds
+from openslot.domains.availability.claims.expiry.jobs import expire_holds
 from openslot.domains.bookings.models import Booking
 from openslot.domains.event_types.models import EventType
 from openslot.domains.people import operations as people

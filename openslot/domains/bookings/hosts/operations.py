@@ -1,4 +1,4 @@
-"""Who hosts a booking of a team's event type: kept with it, locked for a change, and counted in the ledger.
+"""Who hosts a booking: what is chosen from a group is kept with it, and counted in the ledger.
 
 A group session counts once, however many seats of it are booked: the ledger knows it by its claim.
 """
@@ -13,24 +13,20 @@ import msgspec
 from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
-from openslot.domains.accounts.store import lock_hosts
-from openslot.domains.availability import team_claims, team_sessions
-from openslot.domains.availability.claims.operations import free_times
-from openslot.domains.availability.models import Claimed, ClaimedHost, EventTypeRef
+from openslot.domains.availability.claims.operations import free_time, free_times, lock_chosen, move_time
+from openslot.domains.availability.models import Claimed, ClaimedHost, EventTypeRef, OtherSeats
 from openslot.domains.bookings.events import BookingEvent
 from openslot.domains.bookings.hosts.store import (
-    HostsOfBookings,
     forget_end_reasons,
     has_anyone_come,
     insert_hosts,
     keep_claims_of_others,
     list_end_reasons,
-    list_hosts,
     replace_all_hosts,
     replace_hosts,
 )
 from openslot.domains.bookings.models import Booking, BookingDetails
-from openslot.domains.event_types.models import EventType
+from openslot.domains.bookings.rules import name_hosts
 from openslot.domains.teams import hosting
 from openslot.domains.teams.ledger.operations import (
     assign_hosts,
@@ -48,34 +44,29 @@ from openslot.platform.i18n import say
 INVITEE = "invitee"
 
 
-def show_hosts(hosts: Iterable[ClaimedHost]) -> tuple[BookingHost, ...]:
-    """Name hosts as events tell them."""
-    return tuple(BookingHost(user_id=each.user_id, name=each.name, role=each.role) for each in hosts)
-
-
 def meeting_of(booking: Booking) -> UUID:
     """Name what is counted for the hosts of a booking: itself, or the session in which it has a seat."""
     return booking.claim_id if booking.seat_id else booking.id
 
 
 def add_hosts(work: Work, booking: Booking, claimed: Claimed) -> None:
-    """Stage who hosts a new booking, and count it for them; a hold or a session was counted before."""
-    if claimed.hosts:
+    """Stage who was chosen for a new booking, and count it for them; a hold or a session was counted before."""
+    if _is_counted(claimed.hosts):
         work.stage(insert_hosts(booking.id, claimed.hosts))
         _count(work, booking, claimed)
 
 
 def add_hosts_of_series(work: Work, bookings: Sequence[Booking], taken: Sequence[Claimed]) -> None:
-    """Stage who hosts the bookings of a new series; they are counted when these are written."""
+    """Stage who was chosen for the bookings of a new series; they are counted when these are written."""
     for booking, claimed in zip(bookings, taken, strict=True):
-        if claimed.hosts:
+        if _is_counted(claimed.hosts):
             work.stage(insert_hosts(booking.id, claimed.hosts))
 
 
 async def count_hosts_of_series(work: Work, bookings: Sequence[Booking], taken: Sequence[Claimed]) -> None:
     """Count each booking of a series for its hosts, one after the other."""
     for booking, claimed in zip(bookings, taken, strict=True):
-        if claimed.hosts:
+        if _is_counted(claimed.hosts):
             _count(work, booking, claimed)
             await work.apply()
 
@@ -100,72 +91,66 @@ def tell_with_hosts(work: Work, event: type[BookingEvent], details: BookingDetai
     )
 
 
-async def find_hosts(work: Work, details: BookingDetails) -> tuple[ClaimedHost, ...]:
-    """Read who hosts a booking now, whose event type is locked; nobody if it has no team."""
-    return (await find_hosts_of_all(work, [details])).get(details.booking.id, ())
-
-
-async def find_hosts_of_all(work: Work, details: Sequence[BookingDetails]) -> HostsOfBookings:
-    """Read who hosts some bookings of one event type now, which is locked; nobody if it has no team."""
-    is_team = any(each.event_type.team_id is not None for each in details)
-    return await list_hosts(work.db, [each.booking.id for each in details]) if is_team else {}
-
-
 def list_previous_hosts(before: Sequence[ClaimedHost], claimed: Claimed) -> tuple[BookingHost, ...]:
     """Name who hosted a booking before, if others do now."""
     have_changed = {each.user_id for each in before} != {each.user_id for each in claimed.hosts}
-    return show_hosts(before) if have_changed else ()
+    return name_hosts(before) if have_changed else ()
 
 
-async def move_hosts(
-    work: Work, booking: Booking, before: tuple[ClaimedHost, ...], which: EventTypeRef, starts_at: datetime
-) -> Claimed:
+async def move_hosts(work: Work, details: BookingDetails, which: EventTypeRef, starts_at: datetime) -> Claimed:
     """Give a booking another time with its hosts or others, or with those of another session, and count that."""
-    claimed = await team_claims.move(work, which, starts_at, before, seat_id=booking.seat_id)
-    if claimed.claim_id == booking.claim_id:
+    booking, before = details.booking, details.taken
+    claimed = await move_time(work, which, starts_at, before, booking.seat_id)
+    if claimed.left is None:
         await change_hosts(work, [booking], before, claimed, AssignmentReason.RESCHEDULED)
-        return claimed
-    if await leave(work, booking, before):
-        await reverse_credits(work, meeting_of(booking), CreditReason.RESCHEDULED)
-    work.stage(*replace_all_hosts(booking.id, claimed.hosts))
-    _count(work, replace(booking, claim_id=claimed.claim_id, seat_id=claimed.seat_id), claimed)
+    elif _is_counted(before):
+        await _end_count(work, booking, before, claimed.left, CreditReason.RESCHEDULED)
+        work.stage(*replace_all_hosts(booking.id, claimed.hosts))
+        _count(work, replace(booking, claim_id=claimed.claim_id, seat_id=claimed.seat_id), claimed)
     return claimed
 
 
-async def leave(work: Work, booking: Booking, hosts: Sequence[ClaimedHost], *, counts: bool = False) -> bool:
-    """Free the locked hosts of a booking, or its seat; return whether it was the last booking or hold of its session.
-
-    If only holds are left in the session, it counts for its hosts only if one is booked, or if `counts` is set.
-    """
-    if booking.seat_id is None:
-        free_times(work, [each.claim_id for each in hosts])
-        return True
-    others = await team_sessions.leave(work, hosts, booking.seat_id)
-    if not others.booked and others.held_until and not counts:
-        await hold_session_again(work, booking.claim_id)
-    return not others.booked and others.held_until is None
-
-
-async def cancel_hosts(work: Work, event_type: EventType, hosts: HostsOfBookings, *cancelled: Booking) -> None:
-    """Free the hosts of cancelled bookings, and take back what was counted.
+async def cancel_hosts(work: Work, cancelled: Sequence[BookingDetails]) -> None:
+    """Free the hosts of cancelled bookings of one event type, and take back what was counted.
 
     It is taken back if the invitee cancels, else as the team says. A session stays and counts for who has a seat in it.
     """
-    await lock_hosts(work.db, {host.user_id for each in hosts.values() for host in each})
-    rules = await hosting.get_rules(work, event_type.id)
-    for each in cancelled:
-        counts = each.cancelled_by != INVITEE and rules.counts_host_cancellations
-        if await leave(work, each, hosts[each.id], counts=counts) and not counts:
-            await reverse_credits(work, meeting_of(each), CreditReason.CANCELLED)
+    hosts = [host for each in cancelled for host in each.taken]
+    await lock_chosen(work, hosts)
+    counts = (
+        _is_counted(hosts) and (await hosting.get_rules(work, cancelled[0].event_type.id)).counts_host_cancellations
+    )
+    left = await free_times(work, [(each.taken, each.booking.seat_id) for each in cancelled])
+    for each, others in zip(cancelled, left, strict=True):
+        if not counts or each.booking.cancelled_by == INVITEE:
+            await _end_count(work, each.booking, each.taken, others, CreditReason.CANCELLED)
 
 
-async def free_unconfirmed_hosts(
-    work: Work, booking: Booking, hosts: Sequence[ClaimedHost], reason: CreditReason
-) -> None:
+async def free_unconfirmed_hosts(work: Work, details: BookingDetails, reason: CreditReason) -> None:
     """Free the hosts of a booking that was never confirmed: it counts for nobody, whoever has ended it."""
-    await lock_hosts(work.db, {each.user_id for each in hosts})
-    if await leave(work, booking, hosts):
+    await lock_chosen(work, details.taken)
+    left = await free_time(work, details.taken, details.booking.seat_id)
+    await _end_count(work, details.booking, details.taken, left, reason)
+
+
+async def _end_count(
+    work: Work, booking: Booking, hosts: Sequence[ClaimedHost], left: OtherSeats, reason: CreditReason
+) -> None:
+    """Take back what was counted for a booking that is gone, or for its session if nobody is left in it.
+
+    If only holds are left in the session, it counts for its hosts only if one is booked.
+    """
+    if not _is_counted(hosts):
+        return
+    if left.is_nobody:
         await reverse_credits(work, meeting_of(booking), reason)
+    elif not left.booked:
+        await hold_session_again(work, booking.claim_id)
+
+
+def _is_counted(hosts: Iterable[ClaimedHost]) -> bool:
+    """Answer whether a booking has hosts who were chosen: only they are kept with it, and only for them it counts."""
+    return any(each.was_chosen for each in hosts)
 
 
 async def change_hosts(
@@ -184,11 +169,12 @@ async def change_hosts(
     await move_assignment(work, meeting_of(bookings[0]), *replaced, reason=reason)
 
 
-async def count_no_show(work: Work, event_type: EventType, booking: Booking) -> None:
+async def count_no_show(work: Work, details: BookingDetails, *, no_show: bool) -> None:
     """Take back, or count again, a meeting to which nobody came, if the team says that it does not count."""
-    if event_type.team_id is None or (await hosting.get_rules(work, event_type.id)).counts_no_shows:
+    booking = details.booking
+    if not _is_counted(details.taken) or (await hosting.get_rules(work, details.event_type.id)).counts_no_shows:
         return
-    if not booking.no_show:
+    if not no_show:
         await restore_credits(work, meeting_of(booking))
     elif not booking.seat_id or not await has_anyone_come(work.db, booking.claim_id, without=booking.id):
         await reverse_credits(work, meeting_of(booking), CreditReason.NO_SHOW)

@@ -14,21 +14,17 @@ from openslot.domains.teams.store import is_colleague, is_managed
 from openslot.platform.core.db import Db, Row, count_of
 from openslot.platform.core.events import Change
 
-HostsOfBookings = Mapping[UUID, tuple[ClaimedHost, ...]]
-"""The hosts by booking id, the organizer first."""
-
 INSERT = """
 insert into booking_hosts (booking_id, user_id, group_id, claim_id, role)
 select $1::uuid, w.user_id, w.group_id, w.claim_id, w.role
 from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[]) as w (user_id, group_id, claim_id, role)"""
 # The organizer first, as everywhere.
-LIST = """
-select h.booking_id, h.user_id, u.no as host_no, u.name, h.claim_id, h.group_id, h.role
-from booking_hosts h join users u on u.id = h.user_id where h.booking_id = any($1) order by h.role = 'host', u.no"""
 LIST_REPLACEABLE = f"""
-select p.*, {is_managed("$2")} as is_manager, {is_colleague("$2")} as is_colleague
-from ({LIST}) p join bookings b on b.id = p.booking_id join event_types e on e.id = b.event_type_id
-order by p.role = 'host', p.host_no"""
+select h.user_id, u.no as host_no, u.name, h.claim_id, h.group_id, h.role,
+       {is_managed("$2")} as is_manager, {is_colleague("$2")} as is_colleague
+from booking_hosts h join users u on u.id = h.user_id
+join bookings b on b.id = h.booking_id join event_types e on e.id = b.event_type_id
+where h.booking_id = $1 order by h.role = 'host', u.no"""
 IS_HOST = "exists (select from booking_hosts h where h.booking_id = b.id and h.user_id = $2)"
 FIND_HOSTED = f"""
 select {DETAIL_COLUMNS}, {is_colleague("$2")} as is_colleague
@@ -95,6 +91,7 @@ update bookings b set claim_id = l.new_id from left_over l where b.claim_id = l.
 
 
 def insert_hosts(booking_id: UUID, hosts: Sequence[ClaimedHost]) -> Change:
+    """Keep who was chosen for a booking: who hosts an event type of their own is its host anyway."""
     columns = ([getattr(each, name) for each in hosts] for name in ("user_id", "group_id", "claim_id", "role"))
     return Change(INSERT, (booking_id, *columns))
 
@@ -110,16 +107,9 @@ def replace_all_hosts(booking_id: UUID, hosts: Sequence[ClaimedHost]) -> tuple[C
     return Change(CHANGE, added.args), Change(LEAVE, (booking_id, [each.user_id for each in hosts]))
 
 
-async def list_hosts(db: Db, booking_ids: Sequence[UUID]) -> HostsOfBookings:
-    hosts: dict[UUID, tuple[ClaimedHost, ...]] = {}
-    for row in await db.fetch(LIST, booking_ids):
-        hosts[row["booking_id"]] = (*hosts.get(row["booking_id"], ()), _to_host(row))
-    return hosts
-
-
 async def list_replaceable_hosts(db: Db, booking_id: UUID, user_id: UUID) -> tuple[list[ClaimedHost], bool, bool]:
     """List who hosts a booking, the organizer first, and tell whether somebody manages the team, or is a colleague."""
-    rows = await db.fetch(LIST_REPLACEABLE, [booking_id], user_id)
+    rows = await db.fetch(LIST_REPLACEABLE, booking_id, user_id)
     is_manager, is_colleague = (any(row[name] for row in rows) for name in ("is_manager", "is_colleague"))
     return [_to_host(row) for row in rows], is_manager, is_colleague
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
-from openslot.domains.availability.claims.operations import erase_freed_time, free_time
+from openslot.domains.availability.claims.operations import erase_freed_time
 from openslot.domains.bookings import errors, pending, rules
 from openslot.domains.bookings.events import (
     BookingDeclined,
@@ -18,7 +18,7 @@ from openslot.domains.bookings.events import (
     BookingRequested,
     BookingWithdrawn,
 )
-from openslot.domains.bookings.hosts.operations import find_hosts, free_unconfirmed_hosts, show_hosts, tell_with_hosts
+from openslot.domains.bookings.hosts.operations import free_unconfirmed_hosts, tell_with_hosts
 from openslot.domains.bookings.hosts.store import is_host_of_booking, is_manager_of_event_type
 from openslot.domains.bookings.models import (
     Booking,
@@ -90,7 +90,7 @@ async def decline_booking_request(work: Work, ref: BookingRef, *, reason: str | 
 
 async def withdraw_booking_request(work: Work, booking_id: UUID) -> BookingRequest:
     """Withdraw a request on behalf of its invitee and free its time; withdrawn again, it stays as it is."""
-    found = require(await _lock(work, BookingRef(booking_id, None)), errors.BookingNotFound)
+    found = require(await store.lock_request(work.db, BookingRef(booking_id, None)), errors.BookingNotFound)
     if found.request.state is RequestState.WITHDRAWN:
         return found.request
     _check_open(work, found)
@@ -101,7 +101,7 @@ async def decline_some_booking_requests(work: Work, host: User, *, reason: str, 
     """Decline what waits and belongs to a host who leaves, some of it or all, and return how much."""
     waiting = await store.list_owned(work.db, host.id, limit=limit)
     for booking_id in waiting:
-        found = await _lock(work, BookingRef(booking_id, host.id))
+        found = await store.lock_request(work.db, BookingRef(booking_id, host.id))
         if found is not None and found.request.state is RequestState.WAITING:
             ended = _end(work, found, RequestState.DECLINED, reason=keep(reason))
             await _free(work, found, ended, BookingDeclined, reason=ended.reason)
@@ -117,7 +117,7 @@ async def get_request(work: Work, ref: BookingRef) -> FoundRequest:
 
 async def find_waiting_request(work: Work, ref: BookingRef) -> BookingDetails | None:
     """Find what waits for an answer, which nobody else can give until the commit."""
-    found = await _lock(work, ref)
+    found = await store.lock_request(work.db, ref)
     return found.details if found and found.request.state is RequestState.WAITING else None
 
 
@@ -138,18 +138,9 @@ async def list_requests_of_event_type(work: Work, reader: User, event_type_id: U
 
 async def _get_for_answer(work: Work, ref: BookingRef) -> FoundRequest:
     """Read a request that somebody may answer, and that nobody else can answer until the commit."""
-    found = require(await _lock(work, ref), errors.RequestNotFound)
+    found = require(await store.lock_request(work.db, ref), errors.RequestNotFound)
     await _check_may_answer(work, found.details, ref.host_id)
     return found
-
-
-async def _lock(work: Work, ref: BookingRef) -> FoundRequest | None:
-    """Keep others from answering a request, and read who hosts it now."""
-    found = await store.lock_request(work.db, ref)
-    if found is None or found.details.event_type.team_id is None:
-        return found
-    taken = await find_hosts(work, found.details)
-    return replace(found, details=replace(found.details, hosts=show_hosts(taken)), taken=taken)
 
 
 async def _check_may_answer(work: Work, details: BookingDetails, user_id: UUID | None) -> None:
@@ -183,12 +174,8 @@ def _end(work: Work, found: FoundRequest, state: RequestState, *, reason: str | 
 async def _free(
     work: Work, found: FoundRequest, ended: BookingRequest, event: type[BookingEvent], **more: Any
 ) -> BookingRequest:
-    booking = found.details.booking
-    if found.taken:
-        await free_unconfirmed_hosts(work, booking, found.taken, CREDIT_REASONS[ended.state])
-    else:
-        free_time(work, booking.claim_id, booking.seat_id)
-    give_link_back(work, booking.id)
+    await free_unconfirmed_hosts(work, found.details, CREDIT_REASONS[ended.state])
+    give_link_back(work, found.details.booking.id)
     work.stage(store.end_request(ended))
     await work.record(tell_with_hosts(work, event, found.details, **more))
     return ended
@@ -217,7 +204,7 @@ NOT_WAITING = CodedReason("requests.not_waiting", "it is no longer needed", said
 async def lapse(work: Work, effect: Effect) -> Outcome:
     """End a request that nobody has answered in time, and free its time."""
     async with work.runtime.transaction(SYSTEM) as own:
-        found = await _lock(own, BookingRef(effect.plan(LapsePlan).booking_id, None))
+        found = await store.lock_request(own.db, BookingRef(effect.plan(LapsePlan).booking_id, None))
         if found is None or found.request.state is not RequestState.WAITING or found.request.lapses_at > own.now:
             return Skipped(NOT_WAITING)
         await _free(own, found, _end(own, found, RequestState.LAPSED), BookingLapsed)

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from openslot.domains.availability.models import ClaimedHost
 from openslot.domains.bookings.errors import RequestNotOpen
 from openslot.domains.bookings.models import BookingDetails, BookingRef, BookingRequest, FoundRequest, Host
-from openslot.domains.bookings.store import BOOKINGS, HOSTS, LOCK_OF, to_host, to_hosts
+from openslot.domains.bookings.rules import name_hosts
+from openslot.domains.bookings.store import BOOKINGS, HOSTS, LOCK_OF, TAKEN, to_host, to_hosts, to_taken
 from openslot.domains.event_types.store import EVENT_TYPES
 from openslot.domains.teams.store import is_colleague, is_managed
 from openslot.platform.core.db import Db, Row
@@ -16,9 +18,10 @@ from openslot.platform.core.rows import Rows
 REQUESTS = Rows(BookingRequest, "booking_requests r", prefix="r_")
 INSERT = REQUESTS.insert()
 # What was asked for has no contact; once it is confirmed, it is read as a booking.
-COLUMNS = f"""
-{REQUESTS.columns}, {BOOKINGS.columns}, {EVENT_TYPES.columns}, {HOSTS} as hosts,
+_COLUMNS = f"""
+{REQUESTS.columns}, {BOOKINGS.columns}, {EVENT_TYPES.columns},
 (select a.name from users a where a.id = r.answered_by) as answered_by"""
+COLUMNS = f"{_COLUMNS}, {HOSTS} as hosts"
 TABLES = """
 booking_requests r join bookings b on b.id = r.booking_id
 join lateral (select * from event_types where id = b.event_type_id offset 0) e on true"""
@@ -29,7 +32,7 @@ WITH_HOST = f"""
 select {COLUMNS}, u.name as host_name, coalesce('team/' || t.slug, u.username) as host_username,
     coalesce(t.zone, u.zone) as host_zone
 from {TABLES} join users u on u.id = r.host_id left join teams t on t.id = e.team_id where r.booking_id = $1"""
-LOCKED = f"{FIND} for no key update of b, r"
+LOCKED = f"select {_COLUMNS}, {TAKEN} as taken from {TABLES} where {OWN} for no key update of b, r"
 # What waits for somebody: as the owner, or as a host of a team who has not left. `offset 0` keeps the planner from
 # reading the bookings of all hosts for that.
 WAITS_FOR = f"""
@@ -76,7 +79,7 @@ async def lock_request(db: Db, ref: BookingRef) -> FoundRequest | None:
     """Look a request up and keep others from changing it, or any of its host's time, until the commit."""
     await db.execute(LOCK_OF, ref.id)
     row = await db.fetchrow(LOCKED, ref.id, ref.host_id)
-    return _to_found(row) if row else None
+    return _to_found(row, to_taken(row["taken"])) if row else None
 
 
 async def list_waiting(db: Db, user_id: UUID, *, limit: int) -> list[FoundRequest]:
@@ -122,6 +125,8 @@ async def delete_ended_requests(db: Db, *, before: datetime, limit: int) -> list
     return [(row["claim_ids"], row["seat_id"]) for row in await db.fetch(statement, before, limit)]
 
 
-def _to_found(row: Row) -> FoundRequest:
-    details = BookingDetails(BOOKINGS.read(row), EVENT_TYPES.read(row), None, to_hosts(row["hosts"]))
+def _to_found(row: Row, taken: tuple[ClaimedHost, ...] = ()) -> FoundRequest:
+    """Read a request; who hosts it is another column if it is read for a change."""
+    hosts = name_hosts(taken) if taken else to_hosts(row.get("hosts"))
+    details = BookingDetails(BOOKINGS.read(row), EVENT_TYPES.read(row), None, hosts, taken)
     return FoundRequest(REQUESTS.read(row), details, answered_by=row["answered_by"])

@@ -6,15 +6,13 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.domains.availability.claims.operations import free_time, free_times, judge_weeks, take_weeks
+from openslot.domains.availability.claims.weeks import judge_weeks, take_weeks
 from openslot.domains.bookings import email_proofs, errors, operations, rules, store
 from openslot.domains.bookings.events import BookingCancelled, BookingCreated, BookingEvent
 from openslot.domains.bookings.hosts.operations import (
     add_hosts_of_series,
     cancel_hosts,
     count_hosts_of_series,
-    find_hosts_of_all,
-    show_hosts,
     tell_with_hosts,
 )
 from openslot.domains.bookings.models import Booking, BookingDetails, BookingRef, BookingWanted
@@ -60,7 +58,7 @@ async def create_series(work: Work, wanted: BookingWanted, recurrence: Recurrenc
         work.stage(store.insert_consents(bookings, wanted.message_consent, now=work.now))
     add_hosts_of_series(work, bookings, taken)
     first, *others = bookings
-    details = BookingDetails(first, event_type, contact, show_hosts(taken[0].hosts))
+    details = BookingDetails(first, event_type, contact, rules.name_hosts(taken[0].hosts))
     told = tell_with_hosts(
         work,
         BookingCreated,
@@ -86,17 +84,10 @@ async def cancel_series(work: Work, ref: BookingRef, *, reason: str | None = Non
     upcoming = await store.lock_series(work.db, series_id, ref, now=work.now)
     if not upcoming:
         return []
-    cancelled = [operations.draft_cancelled(work, each, reason=reason) for each in upcoming]
-    taken = await find_hosts_of_all(work, upcoming)
-    if taken:
-        await cancel_hosts(work, upcoming[0].event_type, taken, *cancelled)
-    else:
-        free_times(work, [each.claim_id for each in cancelled if each.seat_id is None])
-        for each in cancelled:
-            if each.seat_id is not None:
-                free_time(work, each.claim_id, each.seat_id)
+    now = [replace(each, booking=operations.draft_cancelled(work, each, reason=reason)) for each in upcoming]
+    await cancel_hosts(work, now)
+    cancelled = [each.booking for each in now]
     work.stage(store.update_series_cancelled(cancelled))
-    now = [replace(details, booking=booking) for details, booking in zip(upcoming, cancelled, strict=True)]
     await work.record(*_tell_cancelled(work, now))
     return cancelled
 

@@ -1,20 +1,42 @@
-"""All SQL of group sessions that a team hosts: the claims of their hosts, and the seats at the organizer's claim.
+"""All SQL of group sessions: the claims of their hosts, and the seats at the claim of the one host or the organizer.
 
-Such a session has no kind of its own. Its claims are those of a booking, or those of a hold until the last of its held
-seats expires; they are known by having more than one seat. An event type has one session at a start.
+The session of one host is a claim of that kind, which is freed with its last seat. That of chosen hosts has no kind of
+its own. Its claims are those of a booking, or those of a hold until the last of its held seats expires; they are known
+by having more than one seat. An event type has one session at a start.
 """
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from msgspec import Struct
-
+from openslot.domains.access.door import network_of
 from openslot.domains.availability.errors import SlotUnavailable
-from openslot.domains.availability.models import ClaimedHost, GroupSession
+from openslot.domains.availability.models import WAIT_LIST, ClaimedHost, GroupSession, OtherSeats
 from openslot.domains.teams.models import HostRole
-from openslot.platform.core.db import Db
+from openslot.platform.core.db import Db, Row
 from openslot.platform.core.events import Change
+from openslot.platform.core.ids import new_id
+
+# A session has as many seats as its event type has when someone joins.
+JOIN_SESSION = "update claims set seats = $2 where id = $1 and active and kind = 'session'"
+INSERT_SEAT = """
+insert into claim_seats (id, claim_id, expires_at, holder, holder_network, created_at)
+values ($1, $2, $3, $4, $5, $6)"""
+MOVE_SEAT = "update claim_seats set claim_id = $2 where id = $1 and active and holder is null"
+KEEP_SEAT = """
+update claim_seats t set expires_at = null, holder = null, holder_network = null
+where t.id = $1 and t.active and t.holder is not null
+  and exists (select from claims c where c.id = t.claim_id and c.active)"""
+CONFIRM_SEAT = "update claim_seats set expires_at = null where id = $1 and active and holder is null"
+FREE_SEAT = "update claim_seats set active = false where id = $1 and active and holder is null"
+FREE_OFFERED_SEAT = f"update claim_seats set active = false where id = $1 and active and holder = '{WAIT_LIST}'"
+EXPIRE_SEATS = """
+update claim_seats set active = false where claim_id = $1 and active and holder is not null and expires_at <= $2"""
+# The session's time is freed with its last seat.
+LEAVE_SESSION = """
+update claims c set active = false
+where c.id = (select claim_id from claim_seats where id = $1) and c.active
+  and not exists (select from claim_seats t where t.claim_id = c.id and t.active and t.id <> $1)"""
 
 # Seats are at the claim of the organizer alone.
 SESSIONS = """
@@ -43,7 +65,7 @@ select h.user_id, u.no as host_no, u.name, h.claim_id, h.group_id, h.role from (
     from held_hosts d where d.hold_id = $1) h
 join users u on u.id = h.user_id order by h.role = 'host', u.no"""
 # What is booked does not expire.
-JOIN = """
+JOIN_HOSTS = """
 update claims set seats = greatest(seats, $2), kind = case when $3::timestamptz is null then 'booking' else kind end,
     expires_at = case when $3::timestamptz is not null and kind = 'hold' then greatest(expires_at, $3) end
 where id = any($1::uuid[]) and active"""
@@ -51,7 +73,6 @@ FORGET_HELD = "delete from held_hosts where claim_id = any($1::uuid[])"
 DROP_SEAT = """
 update claim_seats set active = false, expires_at = $2
 where id = $1 and active and holder is not null and expires_at > $2"""
-FREE_SEAT = "update claim_seats set active = false where id = $1 and active and holder is null"
 OTHERS = """
 select count(*) filter (where holder is null) as booked, max(expires_at) filter (where holder is not null) as held_until
 from claim_seats where claim_id = $1 and id <> $2 and active and (expires_at is null or expires_at > $3)"""
@@ -65,13 +86,6 @@ on conflict do nothing"""
 FREE = """
 update claims set active = false, expires_at = case when kind = 'hold' then $2::timestamptz end
 where id = any($1::uuid[]) and active"""
-
-
-class OtherSeats(Struct, frozen=True):
-    """The other seats of a session: whether any are booked, and when the last hold expires."""
-
-    booked: int
-    held_until: datetime | None
 
 
 async def list_sessions(
@@ -103,14 +117,75 @@ async def list_sessions(
 async def list_hosts(db: Db, session_id: UUID) -> tuple[ClaimedHost, ...]:
     """List who hosts a session, the organizer first."""
     rows = await db.fetch(HOSTS, session_id)
-    return tuple(ClaimedHost(**{**row, "role": HostRole(row["role"])}) for row in rows)
+    return tuple(map(to_claimed_host, rows))
 
 
-def join(hosts: Sequence[ClaimedHost], *, seats: int, expires_at: datetime | None) -> tuple[Change, ...]:
-    """Keep the time of a session's hosts for one more seat: until its hold expires, or for a booking."""
+def to_claimed_host(row: Row) -> ClaimedHost:
+    return ClaimedHost(
+        user_id=row["user_id"],
+        host_no=row["host_no"],
+        name=row["name"],
+        claim_id=row["claim_id"],
+        group_id=row["group_id"],
+        role=HostRole(row["role"]),
+    )
+
+
+def join_session(claim_id: UUID, *, seats: int, now: datetime) -> tuple[Change, ...]:
+    """Keep a session open for one more seat, and deactivate its expired seats."""
+    joined = Change(JOIN_SESSION, (claim_id, seats), lost=SlotUnavailable)
+    return joined, Change(EXPIRE_SEATS, (claim_id, now))
+
+
+def join_hosts(hosts: Sequence[ClaimedHost], *, seats: int, expires_at: datetime | None) -> tuple[Change, ...]:
+    """Keep the time of chosen hosts for one more seat of their session: until its hold expires, or for a booking."""
     claim_ids = [each.claim_id for each in hosts]
-    joined = Change(JOIN, (claim_ids, seats, expires_at), lost=SlotUnavailable)
+    joined = Change(JOIN_HOSTS, (claim_ids, seats, expires_at), lost=SlotUnavailable)
     return (joined,) if expires_at else (joined, Change(FORGET_HELD, (claim_ids,)))
+
+
+def insert_seat(
+    claim_id: UUID, *, expires_at: datetime | None, holder: str | None, now: datetime
+) -> tuple[UUID, Change]:
+    seat_id = new_id()
+    return seat_id, Change(INSERT_SEAT, (seat_id, claim_id, expires_at, holder, _network_of(holder), now))
+
+
+def _network_of(holder: str | None) -> str | None:
+    return None if holder in {None, WAIT_LIST} else network_of(str(holder))
+
+
+def keep_seat(seat_id: UUID) -> Change:
+    return Change(KEEP_SEAT, (seat_id,), lost=SlotUnavailable)
+
+
+def confirm_seat(seat_id: UUID) -> Change:
+    return Change(CONFIRM_SEAT, (seat_id,), lost=SlotUnavailable)
+
+
+def free_seat(seat_id: UUID) -> tuple[Change, ...]:
+    """Give a seat back, and the session's time with the last one."""
+    return Change(FREE_SEAT, (seat_id,)), Change(LEAVE_SESSION, (seat_id,))
+
+
+def free_offered_seat(seat_id: UUID) -> tuple[Change, ...]:
+    """Free a seat that is offered to the wait list; one that was booked meanwhile stays booked."""
+    is_offered = f"exists (select from claim_seats o where o.id = $1 and o.holder = '{WAIT_LIST}')"
+    return Change(FREE_OFFERED_SEAT, (seat_id,)), Change(f"{LEAVE_SESSION} and {is_offered}", (seat_id,))
+
+
+def move_seat(seat_id: UUID, claim_id: UUID) -> tuple[Change, ...]:
+    """Change to another session; the old one's time is given back with its last seat."""
+    left = Change(f"{LEAVE_SESSION} and c.id <> $2", (seat_id, claim_id))
+    return Change(MOVE_SEAT, (seat_id, claim_id), lost=SlotUnavailable), left
+
+
+async def has_only_seat(db: Db, seat_id: UUID, *, now: datetime) -> bool:
+    statement = """
+        select count(*) from claim_seats mine join claim_seats t on t.claim_id = mine.claim_id and t.id <> mine.id
+        where mine.id = $1 and t.active and (t.expires_at is null or t.expires_at > $2)"""
+    others = await db.fetchval(statement, seat_id, now)
+    return bool(others == 0)
 
 
 async def drop_seat(db: Db, seat_id: UUID, *, now: datetime) -> bool:
@@ -118,8 +193,8 @@ async def drop_seat(db: Db, seat_id: UUID, *, now: datetime) -> bool:
     return await db.execute(DROP_SEAT, seat_id, now) == "UPDATE 1"
 
 
-async def free_seat(db: Db, seat_id: UUID) -> None:
-    """Give the seat of a booking back."""
+async def free_seat_of_chosen(db: Db, seat_id: UUID) -> None:
+    """Give the seat of a booking back; what becomes of its session is decided afterwards."""
     await db.execute(FREE_SEAT, seat_id)
 
 

@@ -1,0 +1,1 @@
+"""What is left behind by holds that were not booked."""

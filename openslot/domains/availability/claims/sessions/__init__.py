@@ -1,0 +1,1 @@
+"""Group sessions: their seats, and the hosts whose time they take."""
