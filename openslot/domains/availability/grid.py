@@ -12,7 +12,6 @@ from msgspec import Struct
 from openslot.platform.core.times import DAY, FOREVER, date_of, get_offsets, instant_of
 
 _BITS = bytes.maketrans(b"01", b"\0\1")
-_FEW = 16
 
 Interval = tuple[int, int]
 
@@ -79,6 +78,8 @@ class Grid(Struct, frozen=True, eq=False):
     """Starts in order; the lowest bit of a number stands for the first."""
 
     starts: Sequence[int]
+    step: int = 0
+    """How many seconds all of them are apart; 0 if that differs."""
 
     @property
     def all(self) -> int:
@@ -94,14 +95,14 @@ class Grid(Struct, frozen=True, eq=False):
 
     def cover(self, spans: Iterable[tuple[int, ...]]) -> int:
         """Return the bits of many spans: to change a long number for each of them would take longer."""
-        starts, size = self.starts, len(self.starts)
-        covered = bytearray(b"0") * size
+        starts, size, step = self.starts, len(self.starts), self.step
+        begin, covered = starts[0] if starts else 0, bytearray(b"0") * size
         for span in spans:
-            low = bisect_left(starts, span[0])
-            # Most spans are short: the few starts that they can cover are looked at first.
-            high = bisect_left(starts, span[1], low, min(size, low + _FEW))
-            if high == low + _FEW:
-                high = bisect_left(starts, span[1], high)
+            # Where all starts are as far apart, to count is faster than to search.
+            if step:
+                low, high = max(-((begin - span[0]) // step), 0), min(-((begin - span[1]) // step), size)
+            else:
+                low, high = bisect_left(starts, span[0]), bisect_left(starts, span[1])
             if low < high:
                 covered[low:high] = b"1" * (high - low)
         covered.reverse()
@@ -123,7 +124,10 @@ def lay_steps(steps: Steps) -> Grid:
     zone, first_day, last_day, step = steps
     offsets = get_offsets(zone, date_of(first_day), date_of(last_day))
     midnights = [instant_of(offsets, day * DAY) for day in range(first_day, last_day + 2)]
-    return Grid([start for begin, end in pairwise(midnights) for start in range(begin, end, step)])
+    starts = [start for begin, end in pairwise(midnights) for start in range(begin, end, step)]
+    # No two are farther apart than a step.
+    is_even = starts[-1] - starts[0] == step * (len(starts) - 1)
+    return Grid(starts, step if is_even else 0)
 
 
 def pick_starts(stretches: Iterable[Interval], closed: Sequence[tuple[int, ...]], *, step: int) -> list[int]:

@@ -8,9 +8,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from openslot.domains.availability import rules
+from openslot.domains.availability.free_hosts import find_hosted, make_query
 from openslot.domains.availability.models import NO_START, Code, Days
 from openslot.domains.availability.rules import HOST_RULES, OFFER_RULES
-from openslot.domains.availability.slots import judge, list_slots
+from openslot.domains.availability.slots import find_askable, judge, list_slots, spans_of
 from tests.domains.availability.cases import as_setting, check_each, draw_case, draw_case_across_a_change, draw_cases
 from tests.domains.availability.oracle import Case, consult
 from tests.support.parts import how_many
@@ -39,6 +40,17 @@ def test_engine_and_oracle_agree_on_hours_that_begin_or_end_in_a_change() -> Non
         assert [start // 60 for start in list_starts(case)] == consult(case).open
 
     check_each(draw_cases(how_many(200, long=5_000), draw_case_across_a_change), check)
+
+
+def test_the_only_host_is_counted_like_one_of_many() -> None:
+    """What is listed for one host is picked without counting who is free, and is the same."""
+
+    def check(case: Case) -> None:
+        spans = spans_of(Days(case.first, case.last), ZoneInfo(case.viewer))
+        query = make_query(as_setting(case), asked=(spans[0][0], spans[-1][1]))
+        assert query.grid.pick(find_hosted(query, find_askable(query, spans))) == list_starts(case)
+
+    check_each(draw_cases(how_many(200, long=5_000), draw_case), check)
 
 
 def test_every_rule_decides_about_some_of_the_cases(monkeypatch: pytest.MonkeyPatch) -> None:
