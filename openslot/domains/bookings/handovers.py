@@ -7,12 +7,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.domains.accounts.models import User
+from openslot.domains.availability.claims.choosing import choose_hosts, list_free
 from openslot.domains.availability.claims.operations import replace_host
 from openslot.domains.availability.claims.taking import find
 from openslot.domains.availability.errors import SlotUnavailable
 from openslot.domains.availability.explain import explain_start
 from openslot.domains.availability.models import ByBooking, ClaimedHost
-from openslot.domains.availability.team_hosts import choose_hosts, list_free
 from openslot.domains.bookings import errors, operations, rules, store
 from openslot.domains.bookings.events import BookingReassigned, BookingRequestReassigned
 from openslot.domains.bookings.hosts.operations import change_hosts, tell_with_hosts

@@ -5,11 +5,11 @@ from datetime import datetime
 from uuid import UUID
 
 from openslot.domains.availability.claims import store
+from openslot.domains.availability.claims.choosing import choose_hosts, give, list_free, pair
 from openslot.domains.availability.claims.taking import claimed
 from openslot.domains.availability.claims.tries import Lost, judge_again, list_lost, trying
 from openslot.domains.availability.errors import SlotUnavailable
 from openslot.domains.availability.models import Claimed, ClaimedHost, SlotContext
-from openslot.domains.availability.team_hosts import choose_hosts, give, list_free, pair
 from openslot.platform.core.events import make_changes
 from openslot.platform.core.work import Work
 

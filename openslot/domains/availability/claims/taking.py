@@ -14,6 +14,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from openslot.domains.availability.claims import store
+from openslot.domains.availability.claims.choosing import choose_hosts, name_hosts
 from openslot.domains.availability.claims.expiry.store import expire_holds
 from openslot.domains.availability.claims.holds.store import drop_hold_of_chosen
 from openslot.domains.availability.claims.store import ClaimsWanted
@@ -36,7 +37,6 @@ from openslot.domains.availability.months import check_asked
 from openslot.domains.availability.slots import is_askable, judge_free
 from openslot.domains.availability.slots import judge as judge_start
 from openslot.domains.availability.store import find_setting
-from openslot.domains.availability.team_hosts import choose_hosts, name_hosts
 from openslot.domains.event_types.errors import EventTypeNotFound
 from openslot.domains.teams.choice import repeat
 from openslot.domains.teams.ledger.operations import settle_credits

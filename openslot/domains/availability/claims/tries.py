@@ -6,11 +6,11 @@ from datetime import datetime
 from uuid import UUID
 
 from openslot.domains.accounts.store import give_back, lock_for_try
+from openslot.domains.availability.claims.choosing import list_free
 from openslot.domains.availability.claims.expiry.store import expire_holds
 from openslot.domains.availability.claims.store import list_taken
 from openslot.domains.availability.errors import SlotUnavailable
 from openslot.domains.availability.models import ClaimedHost, SlotContext
-from openslot.domains.availability.team_hosts import list_free
 from openslot.domains.availability.team_store import reread_hosts
 from openslot.platform.core.work import Work
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from openslot.domains.availability.claims.choosing import list_free
 from openslot.domains.availability.claims.holds.operations import check_held
 from openslot.domains.availability.claims.holds.store import find_hold, find_hold_of_chosen
 from openslot.domains.availability.claims.operations import lock_time
@@ -12,7 +13,6 @@ from openslot.domains.availability.free_hosts import list_wanted
 from openslot.domains.availability.groups import keep_most
 from openslot.domains.availability.models import Claimed, ClaimKind, Code, EventTypeRef, SlotContext, Weeks
 from openslot.domains.availability.slots import is_askable, judge, judge_hosts, repeat_weekly
-from openslot.domains.availability.team_hosts import list_free
 from openslot.domains.teams.ledger.operations import give_hold_back, settle_credits
 from openslot.platform.core.times import get_zone
 from openslot.platform.core.work import Work

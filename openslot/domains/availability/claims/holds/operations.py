@@ -7,6 +7,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from openslot.domains.accounts.store import lock_hosts
+from openslot.domains.availability.claims.choosing import list_free
 from openslot.domains.availability.claims.holds.store import (
     Held,
     find_hold,
@@ -20,7 +21,6 @@ from openslot.domains.availability.claims.taking import claimed, find
 from openslot.domains.availability.errors import SlotUnavailable
 from openslot.domains.availability.models import Claimed, ClaimKind, Code, EventTypeRef, SlotContext
 from openslot.domains.availability.slots import judge
-from openslot.domains.availability.team_hosts import list_free
 from openslot.domains.event_types.models import EventType
 from openslot.domains.teams.ledger.operations import assign_hosts, settle_credits
 from openslot.domains.teams.models import AssignmentReason
