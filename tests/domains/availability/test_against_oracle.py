@@ -11,7 +11,7 @@ from openslot.domains.availability import rules
 from openslot.domains.availability.free_hosts import find_hosted, make_query
 from openslot.domains.availability.models import NO_START, Code, Days
 from openslot.domains.availability.rules import HOST_RULES, OFFER_RULES
-from openslot.domains.availability.slots import find_askable, judge, list_slots, spans_of
+from openslot.domains.availability.slots import find_askable, judge, judge_free, list_slots, spans_of
 from tests.domains.availability.cases import as_setting, check_each, draw_case, draw_case_across_a_change, draw_cases
 from tests.domains.availability.oracle import Case, consult
 from tests.support.parts import how_many
@@ -65,6 +65,8 @@ def test_every_rule_decides_about_some_of_the_cases(monkeypatch: pytest.MonkeyPa
 def check_verdict(case: Case, start: int, grid: list[int], opened: list[int]) -> None:
     if not grid or not grid[0] <= start <= grid[-1]:
         return
-    code = judge(as_setting(case), datetime.fromtimestamp(start * 60, UTC))
+    setting, at = as_setting(case), datetime.fromtimestamp(start * 60, UTC)
+    code = judge(setting, at)
     assert (code is Code.OPEN) == (start in opened)
+    assert judge_free(setting, at)[0] is (code is Code.OPEN)
     assert (code in NO_START) == (start not in grid or start < case.now)

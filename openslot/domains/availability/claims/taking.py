@@ -101,18 +101,14 @@ async def judge(
 ) -> JudgedStart:
     """Read what decides about a start that may be booked, with a settled ledger, and list who is free then.
 
-    Of one host the notice counts from `asked_at`, or from now.
+    The notice counts from `asked_at`, or from now.
     """
     found = await find(work, which, starts_at, is_team=is_team, without=without)
-    if not is_team:
-        inputs, is_open, free = found.inputs, False, {found.host_no}
-        inputs = replace(inputs, now=asked_at) if asked_at else inputs
-    else:
-        if found.inputs.choice.is_unsettled:
-            await settle_credits(work, found.inputs.event_type.id)
-            found = await find(work, which, starts_at, is_team=True, without=without)
-        inputs = found.inputs
-        is_open, free = judge_free(inputs, starts_at) if is_askable(starts_at) else (False, set())
+    if found.inputs.choice.is_unsettled:
+        await settle_credits(work, found.inputs.event_type.id)
+        found = await find(work, which, starts_at, is_team=is_team, without=without)
+    inputs = replace(found.inputs, now=asked_at) if asked_at else found.inputs
+    is_open, free = judge_free(inputs, starts_at) if is_askable(starts_at) else (False, set())
     # If enough are free, why the others are not does not matter.
     if not is_open and check_start(inputs, starts_at, field=field) is not Code.OPEN:
         raise SlotUnavailable

@@ -52,10 +52,8 @@ async def judge_weeks(
 
 
 def _list_open(found: SlotContext, starts: Sequence[datetime]) -> tuple[datetime, ...]:
-    """List the starts at which the one host is free, or the most at which the same hosts can be chosen."""
+    """List the starts at which the same hosts can be had: as many as there are."""
     inputs = found.inputs
-    if not found.has_team:
-        return tuple(start for start in starts if judge(inputs, start) is Code.OPEN)
     is_open, free = 0, dict.fromkeys(inputs.hosts, 0)
     for index, start in enumerate(starts):
         judged = judge_hosts(inputs, start)
@@ -68,6 +66,5 @@ def _list_open(found: SlotContext, starts: Sequence[datetime]) -> tuple[datetime
 
 async def take_weeks(work: Work, weeks: Weeks) -> list[Claimed]:
     """Take the open weeks with the same hosts, for an event type with one seat."""
-    found = weeks.found
-    free = list_free(found, *weeks.open) if found.has_team else {found.host_no}
-    return await take(work, found, weeks.open, free, kind=ClaimKind.BOOKING, held=weeks.held)
+    free = list_free(weeks.found, *weeks.open)
+    return await take(work, weeks.found, weeks.open, free, kind=ClaimKind.BOOKING, held=weeks.held)
