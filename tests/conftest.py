@@ -186,7 +186,7 @@ def _cheap_passwords() -> Iterator[None]:
 def _rare_collections() -> Iterator[None]:
     """Collect garbage rarely: making one app would otherwise set off two collections."""
     before = gc.get_threshold()
-    gc.set_threshold(20_000, *before[1:])
+    gc.set_threshold(100_000, *before[1:])
     yield
     gc.set_threshold(*before)
 

@@ -15,6 +15,8 @@ from openslot.platform.core.work import Runtime
 from tests.support.command_line import Cli
 from tests.support.founding import FoundedTeam, found_team
 
+pytestmark = pytest.mark.rest("runs commands, each with a connection of its own; their verbs are in make test")
+
 Run = Callable[..., Awaitable[Any]]
 
 

@@ -291,6 +291,7 @@ async def test_who_is_invited_takes_a_strangers_place(client: httpx2.AsyncClient
     assert (await client.post(f"/invite/{token}", data={"password": NEW})).status_code == 303
 
 
+@pytest.mark.rest("waits for seconds")
 @pytest.mark.usefixtures("no_threads")
 async def test_who_waits_too_long_is_told_to_come_back_and_is_not_counted(
     client: httpx2.AsyncClient, runtime: Runtime, host: User, monkeypatch: pytest.MonkeyPatch

@@ -57,6 +57,7 @@ async def _is_in(url: str, token: str) -> bool:
         return (await client.get("/account", headers={"cookie": f"openslot_session={token}"})).status_code == 200
 
 
+@pytest.mark.rest("starts and stops services: one test in make test does")
 async def test_of_two_changes_at_once_one_is_refused_and_says_why(
     web_pair: WebPair, runtime: Runtime, user: User
 ) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from openslot.app import create_app
 from openslot.doors.web.shared.templating import get_template, templates
+from openslot.doors.web.shared.zone_search import list_entries
 from openslot.platform.core.config import Settings
 from openslot.platform.i18n.languages import LANGUAGES
 from openslot.platform.i18n.localization import get_catalog
@@ -16,7 +17,7 @@ MANY = 1000
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Read all sources, catalogs and templates, and put the app together once."""
+    """Read all sources, catalogs, names of zones and templates, and put the app together once."""
     if len(session.items) < MANY:
         return
     create_app(Settings())
@@ -26,5 +27,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     for tag, language in LANGUAGES.items():
         get_catalog(language)
         english_texts(tag)
+        list_entries(language)
         for name in templates.list_templates(extensions=["html"]):
             get_template(name, language)

@@ -104,7 +104,8 @@ async def check_pages(page: Page, states: AsyncIterator[str], walk: str) -> None
 
     The templates of the walk must all be among the states. axe checks each of them once, and, except in `make test`,
     once more in states with faults, notices or dialogs that it has not seen there; templates of other walks are checked
-    there. `make test` looks at layouts on a phone and a desk, `make test-all` also at the widths of `WIDTHS`.
+    there. `make test` looks at layouts on a phone and a desk, in light colors, `make test-all` also at the widths of
+    `WIDTHS` and in dark colors.
     """
     await bring_axe(page)
     own, checked = list_walked_templates(walk), set[tuple[str, str]]()
@@ -123,7 +124,7 @@ async def check_pages(page: Page, states: AsyncIterator[str], walk: str) -> None
 
 
 async def check_page(page: Page, name: str, *, structure: bool = True) -> None:
-    """Check an open page on a phone, a broad screen and a desk, light and dark, with one load; leave it as it was."""
+    """Check an open page on a phone, on screens, in light and in dark colors, with one load; leave it as it was."""
     # Without its stylesheets a page that was just opened is another one.
     await page.wait_for_load_state()
     found = await page.evaluate(ON_A_PHONE, structure)
@@ -143,9 +144,10 @@ async def check_page(page: Page, name: str, *, structure: bool = True) -> None:
     else:
         await page.set_viewport_size(DESK)
     await check_colors(page, name, "light")
-    await page.emulate_media(color_scheme="dark")
-    await check_colors(page, name, "dark")
-    await page.emulate_media(color_scheme="light")
+    if not is_daily():
+        await page.emulate_media(color_scheme="dark")
+        await check_colors(page, name, "dark")
+        await page.emulate_media(color_scheme="light")
     await page.set_viewport_size(PHONE)
 
 

@@ -77,6 +77,7 @@ async def corded(settings: Settings) -> AsyncIterator[tuple[Cord, Settings]]:
         await cord.cut()
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_while_the_database_is_gone_every_door_says_so_and_then_recovers(
     settings: Settings, bearer: dict[str, str]
 ) -> None:

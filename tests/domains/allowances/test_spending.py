@@ -67,6 +67,7 @@ def in_a_process(url: str, data_dir: str, name: str) -> None:
     asyncio.run(spend_in_a_process(url, data_dir, name))
 
 
+@pytest.mark.rest("lets many write at once")
 async def test_two_processes_spend_exactly_what_one_cause_may(runtime: Runtime, settings: Settings) -> None:
     cause = an_account()
     arguments = (str(settings.database_url), str(settings.data_dir), cause.name)

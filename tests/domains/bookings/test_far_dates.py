@@ -78,6 +78,7 @@ offsets = st.sampled_from(["", "Z", "+14:00", "-23:59", "+99:99", "[Europe/Berli
 moments = st.builds(lambda at, offset: at.isoformat() + offset, st.datetimes(), offsets) | days
 
 
+@pytest.mark.rest("tries every character or thousands of inputs")
 @fuzzing(
     max_examples=how_many(50, long=1000), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -30,6 +30,8 @@ from tests.support.ical import calendar, event
 from tests.support.peers import serve
 from tests.support.radicale import PASSWORD, USER, Radicale
 
+pytestmark = pytest.mark.rest("runs commands, each with a connection of its own; their verbs are in make test")
+
 
 @pytest.fixture
 def cli(cli: Cli) -> Cli:

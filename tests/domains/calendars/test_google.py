@@ -20,6 +20,8 @@ from tests.support.clocks import MovingClock
 from tests.support.fake_google import FakeGoogle, Fault, FaultKind, GoogleAccount
 from tests.support.google_host import EMAIL, allow, google, settings
 
+pytestmark = pytest.mark.rest("speaks with one vendor; the contracts of all run in make test")
+
 __all__ = ["google", "settings"]
 
 TEN, DAY = NINE + HOUR, timedelta(days=1)

@@ -22,6 +22,8 @@ from tests.support.fake_google import FakeGoogle, GoogleAccount
 from tests.support.google_host import EMAIL, allow, google
 from tests.support.google_host import settings as google_settings
 
+pytestmark = pytest.mark.rest("speaks with one vendor; the contracts of all run in make test")
+
 __all__ = ["google", "google_settings"]
 
 PUBLIC = "https://book.lindqvist.example"

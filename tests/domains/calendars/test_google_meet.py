@@ -27,6 +27,8 @@ from tests.support.clocks import MovingClock
 from tests.support.fake_google import FakeGoogle, Fault, FaultKind, GoogleAccount
 from tests.support.google_host import EMAIL, allow, google, settings
 
+pytestmark = pytest.mark.rest("speaks with one vendor; the contracts of all run in make test")
+
 __all__ = ["google", "settings"]
 
 BY_MEET = Location(LocationKind.VIDEO_LINK, conference=GOOGLE_MEET)

@@ -22,6 +22,8 @@ from tests.domains.calendars.support import cancel, move
 from tests.domains.mail.conftest import messages, part
 from tests.support.google_host import EMAIL, google, settings
 
+pytestmark = pytest.mark.rest("speaks with one vendor; the contracts of all run in make test")
+
 __all__ = ["google", "host", "settings"]
 
 

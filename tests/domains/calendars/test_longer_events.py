@@ -159,6 +159,7 @@ async def test_what_lies_outside_of_the_bookings_time_is_busy(
     assert await read(host.runtime, booking) == booking
 
 
+@pytest.mark.rest("another shape of an event that is made longer")
 async def test_repetitions_that_are_listed_again_leave_the_bookings_time_out(host: Host, booking: Booking) -> None:
     own = minutes(booking.starts_at, booking.ends_at)
     await host.drag(booking, TEN, TEN + HOUR, "RRULE:FREQ=DAILY;COUNT=3")
@@ -170,6 +171,7 @@ async def test_repetitions_that_are_listed_again_leave_the_bookings_time_out(hos
     assert await host.busy() == set().union(*days) - own
 
 
+@pytest.mark.rest("another shape of an event that is made longer")
 async def test_edges_that_are_dragged_again_and_again_close_what_the_calendar_shows(
     host: Host, booking: Booking
 ) -> None:
@@ -210,6 +212,7 @@ async def test_a_booking_follows_its_event_into_the_time_that_was_added_to_it(ho
     assert await events(host.runtime, "calendar.change_refused") == []
 
 
+@pytest.mark.rest("another shape of an event that is made longer")
 async def test_an_event_that_is_moved_where_the_booking_can_not_follow_is_busy_there(
     host: Host, booking: Booking, book: Book
 ) -> None:
@@ -267,6 +270,7 @@ async def test_a_cancelled_booking_frees_what_was_added_and_an_entry_that_comes_
     assert (await read(host.runtime, booking)).status is Status.CANCELLED
 
 
+@pytest.mark.rest("another shape of an event that is made longer")
 async def test_an_entry_that_only_looks_like_a_bookings_is_busy(host: Host, booking: Booking) -> None:
     stranger = f"{str(booking.id)[:-4]}0000@{booking.uid.partition('@')[2]}"
 
@@ -275,6 +279,7 @@ async def test_an_entry_that_only_looks_like_a_bookings_is_busy(host: Host, book
     assert await host.busy() == minutes(TEN, TEN + HOUR)
 
 
+@pytest.mark.rest("another shape of an event that is made longer")
 async def test_added_time_is_busy_also_where_changes_are_not_followed(host: Host, booking: Booking) -> None:
     await switch(host.runtime, FlagKey.CALENDAR_TWO_WAY, host.user, everyone=False, own=None)
 
@@ -284,6 +289,7 @@ async def test_added_time_is_busy_also_where_changes_are_not_followed(host: Host
     assert await read(host.runtime, booking) == booking
 
 
+@pytest.mark.rest("another shape of an event that is made longer")
 async def test_a_calendar_that_is_not_busy_closes_nothing(host: Host, booking: Booking) -> None:
     await change(host.runtime, host.connection, busy=())
 
@@ -292,6 +298,7 @@ async def test_a_calendar_that_is_not_busy_closes_nothing(host: Host, booking: B
     assert await host.busy() == set()
 
 
+@pytest.mark.rest("another shape of an event that is made longer")
 async def test_a_session_keeps_its_seats_when_one_of_its_events_is_made_longer(host: Host, book: Book) -> None:
     await host.runtime.pool.execute("update event_types set seats = 3 where slug = '30min'")
     first, second = await book(TEN), await book(TEN, "Someone else")

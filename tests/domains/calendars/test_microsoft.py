@@ -28,6 +28,8 @@ from tests.support.fake_microsoft.delta import Resync
 from tests.support.google_host import LOOPBACK
 from tests.support.microsoft_host import EMAIL, allow, mailbox, microsoft, settings
 
+pytestmark = pytest.mark.rest("speaks with one vendor; the contracts of all run in make test")
+
 __all__ = ["mailbox", "microsoft", "settings"]
 
 TEN, DAY = NINE + HOUR, timedelta(days=1)

@@ -21,6 +21,8 @@ from tests.support.fake_microsoft import FakeMicrosoft, Fault, FaultKind, Mailbo
 from tests.support.fake_microsoft.events import EventChanges, GraphTime, Item, Pattern, Range, Recurrence
 from tests.support.microsoft_host import allow, mailbox, microsoft, settings
 
+pytestmark = pytest.mark.rest("speaks with one vendor; the contracts of all run in make test")
+
 __all__ = ["mailbox", "microsoft", "settings"]
 
 TEN, DAY = NINE + HOUR, timedelta(days=1)

@@ -29,6 +29,8 @@ from tests.support.fake_microsoft import FakeMicrosoft, Mailbox
 from tests.support.microsoft_host import allow, mailbox, microsoft
 from tests.support.microsoft_host import settings as microsoft_settings
 
+pytestmark = pytest.mark.rest("speaks with one vendor; the contracts of all run in make test")
+
 __all__ = ["connection", "mailbox", "microsoft", "microsoft_settings", "reachable", "settings"]
 
 ENTERED = {"Content-Type": "application/json"}

@@ -26,6 +26,8 @@ from tests.support.fake_microsoft import FakeMicrosoft, Fault, FaultKind, Mailbo
 from tests.support.fake_microsoft.events import Item
 from tests.support.microsoft_host import allow, mailbox, microsoft, settings
 
+pytestmark = pytest.mark.rest("speaks with one vendor; the contracts of all run in make test")
+
 __all__ = ["mailbox", "microsoft", "settings"]
 
 BY_TEAMS = Location(LocationKind.VIDEO_LINK, conference=MICROSOFT_TEAMS)

@@ -134,6 +134,7 @@ async def test_a_move_of_the_host_after_ours_is_followed_at_the_next_reading(wri
     assert len(await events(written.runtime, "booking.rescheduled")) == 2
 
 
+@pytest.mark.rest("another moment at which a calendar is read too early")
 async def test_an_event_that_is_written_again_after_it_was_missed_cancels_nothing(written: Written) -> None:
     await written.read_calendar()
     await written.delete()
@@ -144,6 +145,7 @@ async def test_an_event_that_is_written_again_after_it_was_missed_cancels_nothin
     assert await written.show() == (Status.CONFIRMED, later, later)
 
 
+@pytest.mark.rest("another moment at which a calendar is read too early")
 async def test_an_event_that_the_host_deletes_after_our_move_cancels_the_booking_at_the_next_reading(
     written: Written,
 ) -> None:
@@ -169,6 +171,7 @@ async def test_a_time_that_is_freed_while_the_calendar_is_read_is_open_at_once(w
     assert start in await open_starts(written.runtime, user)
 
 
+@pytest.mark.rest("another moment at which a calendar is read too early")
 async def test_a_time_that_is_left_while_the_calendar_is_read_is_open_at_once(written: Written, user: User) -> None:
     await written.read_once(after=written.reschedule)
 
@@ -176,6 +179,7 @@ async def test_a_time_that_is_left_while_the_calendar_is_read_is_open_at_once(wr
     assert f"{written.booking.starts_at + 3 * HOUR:%H:%M}" not in await open_starts(written.runtime, user)
 
 
+@pytest.mark.rest("another moment at which a calendar is read too early")
 async def test_a_time_is_open_though_the_event_of_a_cancelled_booking_is_still_there(
     written: Written, user: User
 ) -> None:
@@ -195,6 +199,7 @@ async def test_a_time_is_open_though_the_event_of_a_cancelled_booking_is_still_t
     assert f"{written.booking.starts_at:%H:%M}" in await open_starts(written.runtime, user)
 
 
+@pytest.mark.rest("another moment at which a calendar is read too early")
 async def test_an_event_that_the_host_puts_back_after_the_booking_was_cancelled_keeps_its_time(
     written: Written, user: User
 ) -> None:

@@ -92,6 +92,7 @@ async def test_a_handover_removes_it_from_one_calendar_and_writes_it_to_the_othe
     assert (str(event["uid"]), event["sequence"]) == (booking.uid, 1)
 
 
+@pytest.mark.rest("another change of who hosts a booking")
 @pytest.mark.parametrize("reads_between", [False, True])
 async def test_a_booking_that_is_handed_over_and_back_is_in_the_first_calendar_again(
     runtime: Runtime, clock: MovingClock, radicale: Radicale, hosts: list[Host], demo: EventType, reads_between: bool
@@ -151,6 +152,7 @@ async def test_a_host_who_is_not_the_organizer_does_not_move_it_in_the_calendar(
     assert "calendars.not_organizer" in told
 
 
+@pytest.mark.rest("another change of who hosts a booking")
 @pytest.mark.parametrize("is_member", [True, False])
 async def test_an_organizer_who_has_left_the_organization_changes_nothing_by_their_calendar(
     runtime: Runtime, clock: MovingClock, radicale: Radicale, hosts: list[Host], demo: EventType, is_member: bool

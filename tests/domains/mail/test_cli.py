@@ -23,6 +23,8 @@ from tests.support.clocks import MovingClock
 from tests.support.command_line import Cli, Run
 from tests.support.smtp_server import smtp_server
 
+pytestmark = pytest.mark.rest("runs commands, each with a connection of its own; their verbs are in make test")
+
 
 @pytest.fixture
 def cli(command_line: Run) -> Cli:

@@ -212,6 +212,7 @@ async def test_the_addresses_of_one_mailbox_are_one_recipient(
     ]
 
 
+@pytest.mark.rest("lets many write at once")
 async def test_the_limit_holds_for_mails_at_the_same_moment(runtime: Runtime, user: User) -> None:
     narrow = replace(runtime.settings, limit_mail_recipient=1)
     runtime.settings = narrow

@@ -16,6 +16,8 @@ from tests.support.clocks import MovingClock
 from tests.support.command_line import Cli, Run
 from tests.support.fake_stripe import Books
 
+pytestmark = pytest.mark.rest("runs commands, each with a connection of its own; their verbs are in make test")
+
 NOON = "2026-03-20T12:00:00Z"
 
 

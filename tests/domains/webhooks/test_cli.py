@@ -17,6 +17,8 @@ from tests.support.command_line import Cli
 from tests.support.effects import work_off
 from tests.support.receiver import Receiver
 
+pytestmark = pytest.mark.rest("runs commands, each with a connection of its own; their verbs are in make test")
+
 
 @pytest.fixture
 def in_thread(cli: Cli) -> Cli:

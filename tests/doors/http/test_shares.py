@@ -133,6 +133,7 @@ async def count_before(
 LOOPS = pytest.mark.parametrize("new_loop", [uvloop.new_event_loop, asyncio.new_event_loop], ids=["uvloop", "asyncio"])
 
 
+@pytest.mark.rest("floods a server with requests")
 @LOOPS
 @pytest.mark.parametrize("connections", [1, 20, 200])
 def test_a_flood_delays_another_address_by_a_few_of_its_requests(new_loop: NewLoop, connections: int) -> None:
@@ -142,6 +143,7 @@ def test_a_flood_delays_another_address_by_a_few_of_its_requests(new_loop: NewLo
         assert runner.run(count_before(connections, ConnectionLimits(), flood, other)) < FEW
 
 
+@pytest.mark.rest("floods a server with requests")
 @LOOPS
 @pytest.mark.parametrize("connections", [1, 20, 200])
 def test_behind_a_trusted_proxy_turns_are_taken_by_the_forwarded_client(new_loop: NewLoop, connections: int) -> None:

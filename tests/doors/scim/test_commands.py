@@ -6,6 +6,8 @@ from openslot.domains.accounts.models import User
 from openslot.platform.core.errors import Invalid, Refusal
 from tests.support.command_line import Cli
 
+pytestmark = pytest.mark.rest("runs commands, each with a connection of its own; their verbs are in make test")
+
 
 def test_an_organization_is_founded_furnished_and_listed(cli: Cli, user: User) -> None:
     made = cli("organization", "add", "Harbor Studio", "--slug", "harbor", "--plan", "business", "--json")

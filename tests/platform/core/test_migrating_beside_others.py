@@ -92,7 +92,6 @@ async def test_a_migration_that_never_gets_its_lock_says_who_holds_it_and_change
     assert "9000_note.sql" not in await ledger(database_url)
 
 
-@pytest.mark.rest("waits for seconds")
 async def test_a_migration_gives_way_to_a_request_that_waits_for_it_and_holds_what_it_needs(database_url: str) -> None:
     sql = "alter table effects add column note text; select pg_sleep(0.4); alter table lanes add column note text"
     async with connected(database_url) as request:

@@ -194,6 +194,7 @@ async def test_a_body_that_the_caller_never_finishes_ends_within_the_total_time(
             await client.put(f"http://127.0.0.1:{peer.port}/", content=body())
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_a_callers_shorter_patience_is_kept() -> None:
     limits = RequestLimits(connect_within=timedelta(minutes=1), within=timedelta(minutes=1))
     silent = endless(b"", b"", pause=0.02)

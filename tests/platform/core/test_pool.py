@@ -229,6 +229,7 @@ async def test_connections_are_added_only_when_the_first_few_do_not_come_back(
     assert set(slow).isdisjoint(quick)
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_all_who_have_waited_get_a_connection_at_once(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "FEW", 1)
     monkeypatch.setattr(pool_module, "GROW_AFTER", 1.0)

@@ -137,6 +137,7 @@ class Still:
         return behind if query == reading.BEHIND else monotonic() - self.since
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_no_answer_is_older_than_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """The worst there is, four times as fast."""
     for name in ("OLDEST", "LOOK_EVERY", "PATIENCE", "BOUND"):

@@ -92,6 +92,7 @@ async def test_what_does_not_exist_is_refused(runtime: Runtime, user: User) -> N
     assert await facts(runtime) == []
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_a_change_is_seen_by_another_process(runtime: Runtime, settings: Settings) -> None:
     async with open_runtime(settings) as other:
         assert await flags.is_enabled(other.work(OPERATOR), HOLDS)

@@ -89,7 +89,6 @@ async def test_a_worker_says_in_a_few_lines_that_the_database_is_gone_and_goes_o
         worker.wait(60)
 
 
-@pytest.mark.rest("waits for seconds")
 async def test_a_web_process_says_in_a_few_lines_that_the_database_is_gone_and_goes_on(
     own_database: Settings, tmp_path: Path
 ) -> None:

@@ -129,6 +129,7 @@ async def lose(*_: object, **__: object) -> None:
     raise asyncpg.ConnectionDoesNotExistError("the connection is gone")
 
 
+@pytest.mark.rest("waits for seconds")
 async def test_a_result_is_stored_when_the_database_is_back_and_nothing_is_done_again(settings: Settings) -> None:
     notebook = Notebook()
     async with open_runtime(settings, wiring=wired(notebook.write)) as runtime:

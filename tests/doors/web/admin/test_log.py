@@ -116,6 +116,7 @@ async def forms(
     }
 
 
+@pytest.mark.rest("opens every page or sends every form")
 async def test_every_form_leaves_a_line_that_says_who_and_what(
     admin: httpx2.AsyncClient,
     runtime: Runtime,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import httpx2
+import pytest
 
 from openslot.domains.accounts.models import User
 from openslot.platform.core.work import Runtime
@@ -19,6 +20,7 @@ def paths(method: str, event_type: object = NOBODY) -> Iterator[str]:
             yield declaration.path.replace("{event_type_id}", str(event_type))
 
 
+@pytest.mark.rest("opens every page or sends every form")
 async def test_another_hosts_event_type_is_the_same_404_as_none(
     member: httpx2.AsyncClient, runtime: Runtime, stranger: User
 ) -> None:

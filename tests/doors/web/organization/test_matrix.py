@@ -147,6 +147,7 @@ async def test_every_page_and_every_refusal(
         assert await count_changes(runtime) == changes, who
 
 
+@pytest.mark.rest("opens every page or sends every form")
 async def test_every_form_does_what_it_is_for(
     client: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, resolver: FakeResolver, book: Book
 ) -> None:
