@@ -43,8 +43,20 @@ def explain_starts(inputs: SlotInputs, on: date) -> tuple[StartExplained, ...]:
     day = _look_at_day(inputs, on)
     if day is None:
         return ()
-    explained = (_explain(day.query, at_second(start)) for start in day.query.grid.pick(day.given))
+    starts = day.query.grid.pick(day.given)
+    if day.query.own is not None:
+        # The rules are asked once for all starts: a day may have one each minute.
+        firsts = {start: cause for cause, hit in reversed(_group_by_cause(day, starts).items()) for start in hit}
+        return tuple(_tell_first(day.query, start, firsts.get(start)) for start in starts)
+    explained = (_explain(day.query, at_second(start)) for start in starts)
     return tuple(replace(each, reasons=each.reasons[:1], groups=()) for each in explained)
+
+
+def _tell_first(query: SlotQuery, start: int, first: tuple[Code, int] | None) -> StartExplained:
+    if first is None:
+        return StartExplained(at_second(start), Code.OPEN, ())
+    code, cause = first
+    return StartExplained(at_second(start), code, (give_reason(query, code, cause=cause, start=start),))
 
 
 def explain_day(inputs: SlotInputs, on: date) -> DayExplained:
@@ -111,15 +123,19 @@ def _look_at_day(inputs: SlotInputs, on: date) -> _Day | None:
 
 def _count_rules(day: _Day) -> Iterator[Reason]:
     """Return how many starts each rule closes: whoever is free, and for the host whose own event type it is."""
-    starts = day.query.grid.pick(day.given)
+    for (code, cause), hit in _group_by_cause(day, day.query.grid.pick(day.given)).items():
+        yield replace(give_reason(day.query, code, cause=cause, start=hit[0]), closes=len(hit))
+
+
+def _group_by_cause(day: _Day, starts: list[int]) -> dict[tuple[Code, int], list[int]]:
+    """List the starts that each cause closes, in the order in which the rules count."""
     grouped: dict[tuple[Code, int], list[int]] = {}
     for code, closed in _list_closed(day.query):
         for first, until, cause in closed:
             hit = starts[bisect_left(starts, first) : bisect_left(starts, until)]
             if hit:
                 grouped.setdefault((code, cause), []).extend(hit)
-    for (code, cause), hit in grouped.items():
-        yield replace(give_reason(day.query, code, cause=cause, start=hit[0]), closes=len(hit))
+    return grouped
 
 
 def _list_closed(query: SlotQuery) -> list[tuple[Code, list[Closed]]]:

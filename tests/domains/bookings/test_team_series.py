@@ -7,6 +7,7 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
+from openslot.domains.availability.models import ById
 from openslot.domains.bookings import handovers
 from openslot.domains.bookings import operations as bookings
 from openslot.domains.bookings.errors import SeriesUnavailable
@@ -134,6 +135,15 @@ async def test_a_hold_keeps_a_start_open_to_its_holder(runtime: Runtime) -> None
         await book_weeks(runtime, team.event_type, AT + WEEK, hold_id=held.id)
     await book_weeks(runtime, team.event_type, AT, hold_id=held.id)
     await check_ledger(runtime, team)
+
+
+async def test_a_hold_of_another_time_is_refused_before_all_else(runtime: Runtime) -> None:
+    team = await open_team(runtime, 1, **OFFER)
+    held = await hold_team(runtime, team.event_type, AT)
+    wrong = ById(team.event_type.id, minutes=7)
+    with pytest.raises(Invalid) as refused:
+        await book_weeks(runtime, team.event_type, AT + WEEK, which=wrong, hold_id=held.id)
+    assert refused.value.details == {"holdId": "is for a different time"}
 
 
 async def test_one_date_is_moved_handed_over_and_cancelled_alone(runtime: Runtime) -> None:

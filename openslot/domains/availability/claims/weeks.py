@@ -30,6 +30,8 @@ async def judge_weeks(
     held = await find_hold_of(work.db, hold_id, now=work.now) if hold_id else None
     if locked.is_team:
         if held is not None:
+            # What another event type has counted stays as it is.
+            check_held(held, locked.event_type_id, starts_at)
             await give_hold_back(work, held.claim_id)
         await settle_credits(work, locked.event_type_id)
     # A clock that is turned moves the last one by hours at most.
@@ -37,7 +39,7 @@ async def judge_weeks(
     without = held.claim_id if held else None
     found = await find(work, which, starts_at, is_team=locked.is_team, until=until, without=without)
     if held is not None:
-        check_held(held, found, starts_at)
+        check_held(held, found.inputs.event_type.id, starts_at)
     code = check_start(found.inputs, starts_at, field="startTime")
     starts = repeat_weekly(starts_at, get_zone(found.inputs.calendar.zone), weeks)
     open_ = _list_open(found, starts)

@@ -171,8 +171,9 @@ async def change_hosts(
 
 async def count_no_show(work: Work, details: BookingDetails, *, no_show: bool) -> None:
     """Take back, or count again, a meeting to which nobody came, if the team says that it does not count."""
-    booking = details.booking
-    if not _is_counted(details.taken) or (await hosting.get_rules(work, details.event_type.id)).counts_no_shows:
+    booking, event_type = details.booking, details.event_type
+    # The choice has changed what others are owed, who are there also when the account of its host is deleted.
+    if event_type.team_id is None or (await hosting.get_rules(work, event_type.id)).counts_no_shows:
         return
     if not no_show:
         await restore_credits(work, meeting_of(booking))

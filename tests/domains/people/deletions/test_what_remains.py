@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from openslot.domains.accounts.models import User
 from openslot.domains.allowances.operations import ALLOWANCE_JOBS
 from openslot.domains.bookings import operations as bookings
-from openslot.domains.bookings.models import UNAVAILABLE
+from openslot.domains.bookings.models import UNAVAILABLE, BookingRef
 from openslot.domains.exports import operations as exports
 from openslot.domains.people import operations as people
-from openslot.domains.people.deletions import SURVIVING_TABLES
+from openslot.domains.people.deletions import SURVIVING_TABLES, delete_account
 from openslot.platform.core.actor import OPERATOR
 from openslot.platform.core.work import Runtime
 from openslot.platform.i18n import keep
@@ -21,7 +21,7 @@ from tests.support.clocks import MovingClock
 from tests.support.effects import work_off
 from tests.support.host import ELEVEN, Book
 from tests.support.rich_account import furnish, list_personal_tables
-from tests.support.teams import book_team, open_team
+from tests.support.teams import book_alone, book_team, list_credits, open_team
 
 DOCS = Path(__file__).parents[4] / "docs" / "your-data.md"
 # What the log of a directory and of agents has of a person goes with its own retention.
@@ -178,3 +178,25 @@ async def test_only_reasons_that_name_somebody_as_whole_words_are_erased(
 
     for statement in ("select cancel_reason from bookings", "select reason from booking_requests"):
         assert await runtime.pool.fetchval(statement) == (reason if is_kept else None)
+
+
+async def test_a_meeting_whose_host_is_gone_stops_counting_if_nobody_came(runtime: Runtime, clock: MovingClock) -> None:
+    """Others were owed something because they did not host it."""
+    team = await open_team(runtime, 3, counts_no_shows=False)
+    leaver = team.hosts[0]
+    await book_alone(runtime, team.hosts[2], ELEVEN)
+    booking = await book_team(runtime, team.event_type, ELEVEN)
+    clock.now = booking.ends_at
+    async with runtime.transaction(OPERATOR) as work:
+        await people.remove_member(work, team.organization, leaver)
+    async with runtime.transaction(OPERATOR) as work:
+        await delete_account(work, leaver)
+    await settle(runtime, clock)
+    assert not await is_there(runtime, leaver)
+    counted = await list_credits(runtime, team)
+    assert counted != [0, 0]
+
+    for no_show, expected in ((True, [0, 0]), (False, counted)):
+        async with runtime.transaction(OPERATOR) as work:
+            await bookings.mark_no_show(work, BookingRef(booking.id, None), no_show=no_show)
+        assert await list_credits(runtime, team) == expected

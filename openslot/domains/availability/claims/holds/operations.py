@@ -53,7 +53,7 @@ async def keep_hold(
         return None
     without = held.claim_id if is_team else held.seat_id or held.claim_id
     found = await find(work, which, starts_at, is_team=is_team, without=without)
-    check_held(held, found, starts_at)
+    check_held(held, found.inputs.event_type.id, starts_at)
     if not _is_open(found, starts_at, held):
         raise SlotUnavailable
     if held.seat_id is not None:
@@ -64,9 +64,9 @@ async def keep_hold(
     return claimed(found, starts_at, held.hosts, hold_id=hold_id if is_team else None)
 
 
-def check_held(held: Held, found: SlotContext, starts_at: datetime) -> None:
+def check_held(held: Held, event_type_id: UUID, starts_at: datetime) -> None:
     """Refuse to book another time by a hold than its own."""
-    if (held.event_type_id, held.starts_at) != (found.inputs.event_type.id, starts_at):
+    if (held.event_type_id, held.starts_at) != (event_type_id, starts_at):
         raise Invalid(details={"holdId": "is for a different time"})
 
 
