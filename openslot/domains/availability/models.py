@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
@@ -387,22 +386,3 @@ class SlotContext(Struct, frozen=True, kw_only=True):
     def has_team(self) -> bool:
         """Whether hosts are chosen from groups of a team; otherwise the owner is the one host."""
         return self.inputs.event_type.team_id is not None
-
-
-class MonthOfSlots(Struct, frozen=True, kw_only=True):
-    found: SlotContext
-    slots: Slots
-    zone: ZoneInfo
-    """The zone of the calendar."""
-
-    today: date
-    """The current day in that zone."""
-
-    month: date
-    """The first day of the month."""
-
-    has_earlier: bool
-    """Whether the month before is not over."""
-
-    has_later: bool
-    """Whether the booking window reaches the month after."""

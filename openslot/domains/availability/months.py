@@ -12,7 +12,6 @@ from openslot.domains.availability.models import (
     Days,
     Drafted,
     EventTypeRef,
-    MonthOfSlots,
     SlotContext,
     SlotInputs,
     Slots,
@@ -25,6 +24,25 @@ from openslot.platform.core.times import FIRST_YEAR, LAST_YEAR, at_second, date_
 
 MONTHS_AHEAD = 12
 _DAY = timedelta(days=1)
+
+
+class MonthOfSlots(Struct, frozen=True, kw_only=True):
+    found: SlotContext
+    slots: Slots
+    zone: ZoneInfo
+    """The zone of the calendar."""
+
+    today: date
+    """The current day in that zone."""
+
+    month: date
+    """The first day of the month."""
+
+    has_earlier: bool
+    """Whether the month before is not over."""
+
+    has_later: bool
+    """Whether the booking window reaches the month after."""
 
 
 class NearestSlots(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,6 @@ from openslot.domains.availability.models import (
     Days,
     Drafted,
     EventTypeRef,
-    MonthOfSlots,
     SlotContext,
     Slots,
 )
@@ -81,7 +80,7 @@ async def list_month_of_slots(
     zone: ZoneInfo | None = None,
     month: date | None = None,
     without: UUID | None = None,
-) -> MonthOfSlots:
+) -> months.MonthOfSlots:
     """List the starts of one month of the asker's calendar: the one asked for, or the first with an open start.
 
     Without a zone it is the host's calendar. A claim or seat that is about to change is left out.

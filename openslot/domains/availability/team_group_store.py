@@ -121,11 +121,7 @@ async def read_team(
     inputs = replace(
         found.inputs,
         calendar=_to_calendar(found.inputs.calendar, head["team_zone"]),
-        groups=tuple(
-            models.GroupInputs(group=GROUPS.read(row), candidates=candidates[row["g_id"]])
-            for row in rows
-            if row["g_id"] is not None
-        ),
+        groups=_to_groups(rows, candidates),
         sessions=sessions,
         booked=booked,
         choice=models.ChoiceInputs(
@@ -170,6 +166,14 @@ def _show_as_team(found: models.SlotContext, head: Row, inputs: models.SlotInput
         host_username=f"team/{head['team_slug']}",
         host_zone=head["team_zone"],
         host_photo=None,
+    )
+
+
+def _to_groups(rows: Sequence[Row], candidates: Mapping[UUID, tuple[Candidate, ...]]) -> tuple[models.GroupInputs, ...]:
+    return tuple(
+        models.GroupInputs(group=GROUPS.read(row), candidates=candidates[row["g_id"]])
+        for row in rows
+        if row["g_id"] is not None
     )
 
 

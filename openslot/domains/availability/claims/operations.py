@@ -42,6 +42,7 @@ from openslot.domains.availability.models import (
     EventTypeRef,
     Hold,
     OtherSeats,
+    SlotContext,
 )
 from openslot.domains.event_types.errors import EventTypeNotFound
 from openslot.domains.event_types.rules import is_offered
@@ -175,15 +176,38 @@ async def _sit_down(
         if joined is not None:
             return joined
         found, free = await judge(work, which, starts_at, is_team=True, without=without)
+    return await _take_time(
+        work,
+        found,
+        starts_at,
+        free & kept if is_kept else free,
+        kind=kind,
+        expires_at=expires_at,
+        holder=holder,
+        leaving=leaving,
+    )
+
+
+async def _take_time(
+    work: Work,
+    found: SlotContext,
+    starts_at: datetime,
+    free: set[int],
+    *,
+    kind: ClaimKind,
+    expires_at: datetime | None,
+    holder: str | None,
+    leaving: Sequence[ClaimedHost],
+) -> Claimed:
+    """Take the time of hosts who are free, and the first seat if it is a session's: the seat is what somebody holds."""
     has_seats = found.inputs.event_type.seats > 1
     (taken,) = await take(
         work,
         found,
         [starts_at],
-        free & kept if is_kept else free,
+        free,
         kind=kind,
         expires_at=expires_at,
-        # Of a session the seat is what somebody holds.
         holder=None if has_seats else holder,
         locking=leaving,
     )

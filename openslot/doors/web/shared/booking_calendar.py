@@ -9,8 +9,8 @@ from babel.dates import format_skeleton
 from markupsafe import Markup, escape
 from msgspec import Struct
 
-from openslot.domains.availability.models import Days, MonthOfSlots
-from openslot.domains.availability.months import begin_month, end_month
+from openslot.domains.availability.models import Days
+from openslot.domains.availability.months import MonthOfSlots, begin_month, end_month
 from openslot.domains.availability.slots import list_taken
 from openslot.domains.event_types.rules import is_offered
 from openslot.domains.wait_list.rules import list_full_sessions

@@ -7,7 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from openslot.domains.availability.models import MonthOfSlots, Slots
+from openslot.domains.availability.models import Slots
+from openslot.domains.availability.months import MonthOfSlots
 from openslot.doors.web.shared.booking_calendar import show_month
 from openslot.platform.core.times import floor_second
 from openslot.platform.i18n.languages import DEFAULT
