@@ -125,9 +125,9 @@ def lay_steps(steps: Steps) -> Grid:
     offsets = get_offsets(zone, date_of(first_day), date_of(last_day))
     midnights = [instant_of(offsets, day * DAY) for day in range(first_day, last_day + 2)]
     starts = [start for begin, end in pairwise(midnights) for start in range(begin, end, step)]
-    # No two are farther apart than a step.
+    # No two are farther apart than a step. Of even ones a range is kept: days of minutes would take megabytes.
     is_even = starts[-1] - starts[0] == step * (len(starts) - 1)
-    return Grid(starts, step if is_even else 0)
+    return Grid(range(starts[0], starts[-1] + 1, step), step) if is_even else Grid(starts)
 
 
 def pick_starts(stretches: Iterable[Interval], closed: Sequence[tuple[int, ...]], *, step: int) -> list[int]:

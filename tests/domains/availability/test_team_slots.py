@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime
 from functools import partial
 from itertools import combinations
 from random import Random
+from sys import getsizeof
 from time import perf_counter
 from zoneinfo import ZoneInfo
 
@@ -12,6 +13,7 @@ import pytest
 
 from openslot.domains.availability import groups
 from openslot.domains.availability.explain import explain_day, explain_start
+from openslot.domains.availability.grid import Steps, lay_steps
 from openslot.domains.availability.groups import (
     HostsWanted,
     can_fill,
@@ -122,6 +124,15 @@ def test_a_day_with_a_change_of_the_clocks_keeps_its_midnights() -> None:
     case = team(all_day, groups=(one_of(0),), zone="Europe/Berlin", viewer="Europe/Berlin", first=change, last=change)
     assert len(times(case)) == 23
     assert times(case)[:3] == ["00:00", "01:00", "03:00"]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Australia/Lord_Howe"])
+def test_a_grid_of_minutes_is_kept_without_its_starts(zone: str) -> None:
+    """Strangers choose which days are asked for, and a process keeps many grids."""
+    first = (date(2026, 10, 1) - date(1970, 1, 1)).days
+    starts = lay_steps(Steps(ZoneInfo(zone), first, first + 62, 60)).starts
+    assert len(starts) > 62 * 1440
+    assert getsizeof(starts) < 100
 
 
 def test_a_host_of_two_groups_serves_one_of_them() -> None:
